@@ -85,12 +85,17 @@ export async function listKnownModels(
   return new Set(rows.map(({ model }) => model))
 }
 
+/** True while an upgrade stops, and where it was stopped or has ended because no device was left. */
+export function hasStopReason(table: 'site_upgrade' | 'part' | 'upgrade'): RawBuilder<boolean> {
+  return sql`(${sql.ref(`${table}.stopping`)} is not null or ${sql.ref(`${table}.status`)} = 'cancelled')`
+}
+
 /**
  * Why a site upgrade stops or was stopped. While failed devices are retried, the row keeps the reason for which the
  * other devices were cancelled.
  */
 export function stopReasonOf(siteUpgrade: 'site_upgrade' | 'part'): RawBuilder<SiteUpgrade['stopReason']> {
-  return sql`case when ${sql.ref(`${siteUpgrade}.stopping`)} is not null then ${sql.ref(`${siteUpgrade}.stop_reason`)} end`
+  return sql`case when ${hasStopReason(siteUpgrade)} then ${sql.ref(`${siteUpgrade}.stop_reason`)} end`
 }
 
 /**

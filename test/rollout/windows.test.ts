@@ -188,7 +188,7 @@ describe('an upgrade with maintenance windows', () => {
     await advanceRollouts(rollout.ctx, impatient, new AbortController().signal)
     expect([countAll(await rollout.read(id)), statusOf(await rollout.read(id))]).toEqual([
       { cancelled: 1 },
-      ['completed'],
+      ['cancelled'],
     ])
     const target = await rollout.ctx.db.selectFrom('upgradeTarget').selectAll().executeTakeFirstOrThrow()
     expect([target.reason, target.timeline.endsWith(' not_rebooted\n')]).toEqual(['not_rebooted', true])

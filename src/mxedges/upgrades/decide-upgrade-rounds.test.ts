@@ -156,6 +156,15 @@ describe('a round', () => {
     expect(world.upgrade).toMatchObject({ status: 'completed', released: 1, upgradedByPhase: { 1: 1, 2: 1 } })
   })
 
+  test('that finds all appliances gone ends the upgrade as cancelled', () => {
+    const world = newWorld([{}, {}])
+    for (const [index, { target }] of world.fleet.entries())
+      if (target.appliance !== null) changeTarget(world, index, { appliance: { ...target.appliance, hasLeft: true } })
+    round(world)
+    const stopReason = 'no edge appliance is left to upgrade; see the reason of each'
+    expect(world.upgrade).toMatchObject({ status: 'cancelled', stopping: null, stopReason })
+  })
+
   test('that defers a member of a cluster commands another one', () => {
     const world = newWorld([{ clusterId: 'c', fate: 'absent' }, { clusterId: 'c' }])
     round(world)

@@ -213,7 +213,12 @@ function finishRound<T extends MxedgeTargetNow>(
   const { counts, released } = results
   if (openCount(counts) === 0)
     return decide(
-      { ...decideOutcome({ ...upgrade, released }, counts), hold: null, waitsUntil: null, finishedAt: at.now },
+      {
+        ...decideOutcome({ ...upgrade, released }, counts, { unit: 'edge appliance' }),
+        hold: null,
+        waitsUntil: null,
+        finishedAt: at.now,
+      },
       false,
     )
   const isMoving = counts.downloading > 0 || inFlightStates.some((state) => counts[state] > 0)

@@ -17,8 +17,8 @@ const plan: UpgradePlan = {
 function statusOf(stopping: 'failed' | 'cancelled' | null, counts: Partial<TargetCounts>, released = 0): string {
   const stopReason = stopping === null ? null : 'a reason'
   const outcome = decideOutcome({ stopping, stopReason, plan, released }, { ...noCounts, ...counts })
-  // A reason is shown only where something was stopped.
-  expect(outcome.stopReason).toBe(outcome.stopping === null ? null : stopReason)
+  // A reason is shown only where something was stopped, or nothing was left.
+  if (outcome.status !== 'cancelled') expect(outcome.stopReason).toBe(outcome.stopping === null ? null : stopReason)
   expect([null, outcome.status]).toContain(outcome.stopping)
   return outcome.status
 }
@@ -32,8 +32,6 @@ describe('a site upgrade', () => {
     [{ failed: 39, cancelled: 1 }, 'failed'],
     // A device that got the version by other means in the meantime.
     [{ failed: 39, skipped: 1 }, 'completed'],
-    // Devices that left the organization.
-    [{ cancelled: 40 }, 'completed'],
   ])('that was not stopped, with %o, is %s', (counts, status) => {
     expect(statusOf(null, counts)).toBe(status)
   })
@@ -83,6 +81,19 @@ describe('a site upgrade', () => {
       expect(statusOf('failed', counts, released)).toBe(status)
     },
   )
+})
+
+test('a site upgrade that has released all its targets is cancelled, but not stopped', () => {
+  const outcomeOf = (counts: Partial<TargetCounts>) =>
+    decideOutcome({ stopping: null, stopReason: null, plan, released: 38 }, { ...noCounts, ...counts })
+  const emptied = {
+    status: 'cancelled',
+    stopping: null,
+    stopReason: 'no device is left to upgrade; see the reason of each',
+  }
+  expect(outcomeOf({ cancelled: 38 })).toEqual(emptied)
+  expect(outcomeOf({ cancelled: 38, skipped: 2 })).toEqual(emptied)
+  expect(outcomeOf({ cancelled: 38, upgraded: 2 }).status).toBe('completed')
 })
 
 test('after a retry of failed targets, an upgrade that a limit had stopped has failed for what it cancelled then', () => {

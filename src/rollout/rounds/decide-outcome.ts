@@ -24,11 +24,13 @@ export interface Ended extends Stopping {
  * Decides the result of an upgrade from those of its targets. Without any success it has failed, whether or not a limit
  * stopped it. A cancellation that came too late for every target has cancelled nothing, and the failures of other sites
  * have stopped nothing where all targets succeeded by then; released targets, which another upgrade has taken over for
- * example, are not its work.
+ * example, are not its work. An upgrade that has released all its targets is cancelled, but nothing has stopped it: with
+ * `include_new`, devices may still join.
  */
 export function decideOutcome(
   { stopping, stopReason, plan, released }: Ended,
   counts: EndCounts,
+  { unit }: { readonly unit: string } = { unit: 'device' },
 ): Stopping & { readonly status: Extract<UpgradeStatus, 'completed' | 'failed' | 'cancelled'> } {
   const isStopped = counts.cancelled > released
   // An upgrade that has lost all its devices has completed nothing.
@@ -38,6 +40,8 @@ export function decideOutcome(
   // A limit had stopped it before its failed targets were retried. The targets that were cancelled then are still
   // missing.
   if (stopping === null && stopReason !== null && isStopped) return { status: 'failed', stopping: 'failed', stopReason }
+  if (isEmpty)
+    return { status: 'cancelled', stopping: null, stopReason: `no ${unit} is left to upgrade; see the reason of each` }
   // Devices that were skipped when planning are not among the planned ones.
   const nothingWorked = counts.failed > 0 && counts.failed + counts.cancelled >= plan.planned
   return { status: nothingWorked ? 'failed' : 'completed', stopping: null, stopReason: null }

@@ -256,7 +256,10 @@ export function presentMxedgeUpgradeItem(upgrade: MxedgeUpgradeItem): Static<typ
     counts: presentCounts(upgrade),
     ...presentOffline(upgrade.counts.deferred),
     // While failed appliances are retried, the row keeps the reason for which the others were cancelled.
-    ...presentState({ ...upgrade, stopReason: stopping === null ? null : upgrade.stopReason }),
+    ...presentState({
+      ...upgrade,
+      stopReason: stopping === null && status !== 'cancelled' ? null : upgrade.stopReason,
+    }),
     created_time: epochS(createdAt),
     ...(finishedAt !== null && { finished_time: epochS(finishedAt) }),
   }

@@ -11,7 +11,7 @@ import { awaitedCount } from '../../rollout/changes/store-awaited.ts'
 import { partStatusOf } from '../../rollout/store-part-status.ts'
 import { endTime } from '../reports/store.ts'
 import { concernsOthers, isNamed } from '../site/store.ts'
-import { countsOfSites, upgradeName } from '../store.ts'
+import { countsOfSites, hasStopReason, upgradeName } from '../store.ts'
 import type { OverviewKind, UpgradeOverview } from './overview.ts'
 
 interface Listed {
@@ -115,7 +115,7 @@ function overviewsIn(scope: PlaceScope, at: Date): RawBuilder<unknown> {
         case when bool_or(part.finished_at is null)
           then case when bool_and(part.stopping is not null) filter (where part.finished_at is null)
             then (array_agg(part.stop_reason order by part.id) filter (where part.finished_at is null))[1] end
-          else (array_agg(part.stop_reason order by ${partStatusOf('part')} = 'released', part.id) filter (where part.stopping is not null))[1] end as stop_reason
+          else (array_agg(part.stop_reason order by ${partStatusOf('part')} = 'released', part.id) filter (where ${hasStopReason('part')}))[1] end as stop_reason
       from site_upgrade part where part.org_id = upgrade.org_id and part.org_upgrade_id = upgrade.id
         and ${isAt(sql`part.site_id`, siteId)}) whole
     cross join lateral (${countsOfSites(isAt(sql`part.site_id`, siteId))}) counted
@@ -123,7 +123,7 @@ function overviewsIn(scope: PlaceScope, at: Date): RawBuilder<unknown> {
     select upgrade.id, 'mxedge', ${upgradeName}, upgrade.plan->>'strategy', null, coalesce(upgrade.request->'versions', '{}'),
       upgrade.request->>'distro', upgrade.created_at, upgrade.start_at, ${endTime}, array[upgrade.status],
       upgrade.finished_at is null, upgrade.hold,
-      case when upgrade.stopping is not null then upgrade.stop_reason end, upgrade.waits_until, null, ${siteId === null ? sql`false, upgrade.counts` : ofSite(siteId)},
+      case when ${hasStopReason('upgrade')} then upgrade.stop_reason end, upgrade.waits_until, null, ${siteId === null ? sql`false, upgrade.counts` : ofSite(siteId)},
       (select ${awaitedAppliances(at)} from mxedge_upgrade where mxedge_upgrade.org_id = upgrade.org_id and mxedge_upgrade.id = upgrade.id)
     from page join mxedge_upgrade upgrade on upgrade.org_id = ${orgId} and upgrade.id = page.id
     ${siteId === null ? sql`` : sql`cross join lateral (select ${siteOf('upgrade')} as site_id offset 0) place`}`

@@ -241,7 +241,7 @@ describe('an upgrade whose agent', () => {
     expect((await world.call(method, `/orgs/${world.org.orgId}/mxedges${path}`)).status).toBe(200)
     await untilTarget(world, id, box, 'cancelled')
     expect(await targetsOf(world, id)).toMatchObject([{ reason }])
-    expect(await untilStatus(world, id, 'completed')).toMatchObject({ counts: { cancelled: 1 } })
+    expect(await untilStatus(world, id, 'cancelled')).toMatchObject({ counts: { cancelled: 1 } })
   })
 
   test('leaves the site whose upgrade it is gets no further command', async () => {

@@ -1,4 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import { deleteDevices } from '../../../src/devices/store.ts'
+import { inTx } from '../../../src/platform/database/db.ts'
 import { cancelOrgUpgrade } from '../../../src/upgrades/changes/cancel-org-upgrade.ts'
 import { excludeDevices } from '../../../src/upgrades/changes/exclude-devices.ts'
 import { listLiveUpgrades } from '../../../src/upgrades/live/store.ts'
@@ -39,6 +41,17 @@ async function readWhole(id: string) {
   ]
   return { statuses: [...new Set(statuses)], shown: statuses.length, reason: overview.stop_reason }
 }
+
+it('an upgrade whose devices have all left is cancelled, and says why', async () => {
+  const devices = await rollout.seed([1, 2])
+  const { id } = await rollout.create({ strategy: 'big_bang', start_datetime: '2026-03-02T12:00:00Z' })
+  const ids = devices.map((device) => device.id)
+  await inTx(rollout.ctx, (tx) => deleteDevices(tx, rollout.org.scope, ids))
+  rollout.clock.advance(24 * 3600_000)
+  await rollout.play()
+  const reason = 'no device is left to upgrade; see the reason of each'
+  expect(await readWhole(id)).toEqual({ statuses: ['cancelled'], shown: 5, reason })
+})
 
 describe('a site whose devices have all been excluded', () => {
   beforeEach(() => rollout.seed([1, 2]))

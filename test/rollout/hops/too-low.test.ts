@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { json } from '../../../src/platform/database/db.ts'
 import { MODEL, NEW, OLD, type SeededDevice } from '../../support/fleets/fleet.ts'
+import { includeAll } from '../../../src/upgrades/include-new.worker.ts'
 import { expectConsistent } from '../expect-consistent.ts'
 import { countAll, statusOf, useRollout } from '../harness.ts'
 import { MIDDLE, seedHop } from './hop-images.ts'
@@ -9,6 +10,7 @@ const rollout = useRollout()
 const { advance, create, read } = rollout
 const later = '2026-03-02T12:00:00Z'
 const HOURS_24 = 24 * 3600_000
+const nothingLeft = 'no device is left to upgrade; see the reason of each'
 const reason = `runs ${OLD}, but ${NEW} can only be installed from ${MIDDLE} or a later version`
 
 /** Two devices that run a version from which NEW can be installed. */
@@ -50,6 +52,36 @@ describe('a device that has gone back to a version from which the image can not 
     await rollout.play()
     await expectLeftOut(id, devices[0])
     expect(rollout.fleet.attempts.has(devices[0]?.id ?? '')).toBe(false)
+  })
+
+  it('leaves a site without other devices cancelled, which says why, and devices may still join there', async () => {
+    const [gone, absent, joins] = await rollout.seed([1, 1, 1], { online: false })
+    if (gone === undefined || absent === undefined || joins === undefined) throw new Error('no devices')
+    await seedHop(rollout, MODEL)
+    await rollout.fleet.connect([gone, absent, joins], `${MIDDLE}-stock`)
+    const sites = { all_sites: false, site_ids: rollout.org.sites.slice(0, 2).map((site) => site.id) }
+    const { id } = await create({
+      ...sites,
+      version: NEW,
+      strategy: 'big_bang',
+      include_new: true,
+      start_datetime: later,
+    })
+    await rollout.fleet.disconnect([absent])
+    await lower(gone)
+    rollout.clock.advance(HOURS_24)
+    await rollout.play()
+    const [emptied, other] = (await read(id)).siteUpgrades
+    expect(emptied).toMatchObject({ status: 'cancelled', stopReason: nothingLeft, targets: { cancelled: [gone.mac] } })
+    expect(other?.stopReason).toBeNull()
+    const siteId = rollout.org.sites[0]?.id ?? ''
+    const { ctx } = rollout
+    await ctx.db.updateTable('device').set({ siteId }).where('id', '=', joins.id).execute()
+    rollout.clock.advance(61_000)
+    await includeAll(ctx)
+    await rollout.play()
+    expect((await read(id)).siteUpgrades[0]).toMatchObject({ status: 'completed', stopReason: null })
+    await expectConsistent(ctx)
   })
 
   describe('while it has the image', () => {

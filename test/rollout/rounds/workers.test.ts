@@ -72,5 +72,5 @@ it('a device that leaves the organization is cancelled', async () => {
     .execute()
   await advance()
   expect(countOf(await read(id))).toEqual({ cancelled: 1 })
-  expect(statusOf(await read(id))).toEqual(['completed'])
+  expect(statusOf(await read(id))).toEqual(['cancelled'])
 })
