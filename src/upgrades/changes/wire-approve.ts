@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
+import { textOf } from '../../http/texts.ts'
 import { presentPhase } from '../../rollout/phases/present-phase.ts'
 import { type PhaseApproval, START_PHASE } from '../../rollout/rollout.ts'
 import { PhaseKind } from '../strategies/gate-fields.ts'
@@ -10,7 +11,7 @@ export const ApproveBody = named(
   Type.Object({
     phase: Type.Integer({ minimum: START_PHASE, maximum: 100, description: 'The phase that has ended; 0: the start' }),
     phase_of: Type.Optional(PhaseKind),
-    note: Type.Optional(Type.String({ maxLength: 1000 })),
+    note: Type.Optional(textOf('visible', { minLength: 1, maxLength: 1000, description: 'Why' })),
   }),
 )
 

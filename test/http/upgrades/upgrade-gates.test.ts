@@ -128,6 +128,10 @@ it('a phase is approved with a note, which the record and the audit show, and no
     status: 400,
     body: { detail: 'Invalid field phase: is 2, but phase 1 waits for an approval' },
   })
+  expect(await call(body.id, 'approve', { phase: 1, note: ' ' })).toMatchObject({
+    status: 400,
+    body: { detail: expect.stringMatching(/^Invalid field note: .*a character other than spaces/) },
+  })
   const note = 'no complaint for a night'
   expect(await call(body.id, 'approve', { phase: 1, note })).toMatchObject({ status: 200, body: {} })
   const approval = { phase: 1, by: 'approval', name: expect.any(String), admin_id: expect.any(String), note }
