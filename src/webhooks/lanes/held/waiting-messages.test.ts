@@ -72,14 +72,16 @@ it('accepts a message that is not in the database only behind fewer than 64', ()
 })
 
 it('accepts events of a backlog up to 256, unless the first message has waited for five seconds', () => {
-  let nowMs = 0
+  let nowMs = 7000
   waiting = createWaitingMessages(turn, { order: null, first: [message('first')], nowMs: () => nowMs })
   room = 10_000
   expect(waiting.room()).toBe(255)
   const ofBacklog = { ...endOf('backlog'), isOfBacklog: true }
   while (waiting.room() !== 0) expect(waiting.add(message('backlog'), ofBacklog)).toBe(true)
   expect([waiting.count(), waiting.add(message('more'), ofBacklog)]).toEqual([256, false])
-  nowMs = 5001
+  nowMs += 5000
+  expect(waiting.room()).toBe(0)
+  nowMs += 1
   expect(waiting.room()).toBeNull()
   startAll()
   expect(waiting.room()).toBe(256)
@@ -98,7 +100,19 @@ it('drops the messages that have to wait for another attempt of one before them'
   expect(startAll()).toEqual(['b1'])
 })
 
+it('starts a message of a device only when the one before it has ended', () => {
+  waiting = createWaitingMessages(turn, { order: 'device', first: [message('a1', 'a'), message('a2', 'a')] })
+  const first = waiting.next()
+  if (first === undefined) throw new Error('none may start')
+  waiting.start(first)
+  expect(waiting.next()).toBeUndefined()
+  expect(waiting.end(first.message, true)).toBe(true)
+  expect(startAll()).toEqual(['a2'])
+})
+
 it('keeps as many as are asked for', () => {
-  waiting.add(message('second'))
+  waiting.add(message('second'), endOf('second'))
   expect([waiting.keepFirst(2), waiting.keepFirst(1), bytes, startAll()]).toEqual([true, false, 4, ['first']])
+  // Otherwise nobody would route it.
+  expect(ends).toEqual(['second unsent'])
 })

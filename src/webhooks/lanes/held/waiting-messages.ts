@@ -72,7 +72,6 @@ export function createWaitingMessages(
 ): WaitingMessages {
   const queue = createMessageOrder(order)
   let waiting = first.map((message) => waitingOf(message, null))
-  let unrouted = 0
 
   function waitingOf(message: DueMessage, of: Unrouted | null): WaitingMessage {
     return { message, unrouted: of, orderKey: message.orderKey, addedMs: nowMs() }
@@ -83,7 +82,6 @@ export function createWaitingMessages(
     if (dropped.length === 0) return []
     waiting = waiting.filter(isKept)
     for (const { message } of dropped) turn.subtract(message.body.length)
-    unrouted -= dropped.filter((each) => each.unrouted !== null).length
     return dropped
   }
 
@@ -100,7 +98,6 @@ export function createWaitingMessages(
       const max = isUnrouted?.isOfBacklog === false ? MAX_BEFORE_UNROUTED : MAX_IN_MEMORY
       if (waiting.length >= max || !turn.add(message.body.length)) return false
       waiting.push(waitingOf(message, isUnrouted ?? null))
-      if (isUnrouted !== undefined) unrouted += 1
       return true
     },
     room() {
@@ -111,7 +108,6 @@ export function createWaitingMessages(
     next: () => waiting[queue.indexOfNext(waiting)],
     start(started) {
       waiting.splice(waiting.indexOf(started), 1)
-      if (started.unrouted !== null) unrouted -= 1
       queue.start(started)
     },
     end(message, isOver) {
@@ -120,7 +116,7 @@ export function createWaitingMessages(
     },
     keepFirst: (count) => keep((_, place) => place < count),
     takeUnrouted() {
-      const taken = unrouted > 0 ? remove((each) => each.unrouted === null) : []
+      const taken = remove((each) => each.unrouted === null)
       return taken.flatMap(({ message, unrouted: of }) => (of === null ? [] : [{ message, unrouted: of }]))
     },
   }

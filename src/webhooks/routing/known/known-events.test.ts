@@ -13,9 +13,18 @@ it('knows that a queue waits from the announcement of an event until it is delet
   expect(known.hasDropped()).toBe(false)
   expect(known.ids()).toEqual(['1', '2'])
   known.delete(['1'])
-  expect(known.isWaiting(queue)).toBe(true)
+  expect([known.has('1'), known.has('2'), known.isWaiting(queue)]).toEqual([false, true, true])
   known.delete(['2'])
   expect([known.isWaiting(queue), known.has('2')]).toEqual([false, false])
+})
+
+it('knows that nothing waits any more when an event is withdrawn before the next round', () => {
+  const known = createKnownEvents(10)
+  expect(known.hasAnnounced()).toBe(false)
+  known.announce(['1'], [event('1')])
+  expect(known.hasAnnounced()).toBe(true)
+  known.withdraw('1')
+  expect([known.hasAnnounced(), known.isWaiting(queue), known.has('1')]).toEqual([false, false, false])
 })
 
 it('knows events by their ids only if nothing else was announced', () => {
@@ -42,7 +51,7 @@ it('takes queues of dropped events as waiting until a search that began later is
   known.beginSearch()
   known.announce(['1', '2'], [event('1'), event('2')])
   known.accept()
-  expect([known.hasDropped(), known.ids()]).toEqual([true, []])
+  expect([known.hasDropped(), known.ids(), known.isRouting(queue)]).toEqual([true, [], true])
   known.endSearch(true)
   expect(known.isWaiting(queue)).toBe(true)
   known.beginSearch()
@@ -161,6 +170,16 @@ it('keeps the order of events that are announced in another one', () => {
       },
     ),
   )
+})
+
+it('keeps a limited number of events over several rounds', () => {
+  const known = createKnownEvents(2)
+  known.announce(['1', '2'], [event('1'), event('2')])
+  known.accept()
+  expect([known.hasDropped(), known.size()]).toEqual([false, 2])
+  known.announce(['3'], [event('3')])
+  known.accept()
+  expect([known.hasDropped(), known.size()]).toEqual([true, 0])
 })
 
 it('keeps a limited number of events while a round takes long', () => {

@@ -27,14 +27,15 @@ function queuesOf(queues: readonly (readonly WaitingEvent[])[], all: readonly Su
 }
 
 /** Runs rounds until nothing is left. Returns the events that each webhook got, in order, and the number of rounds. */
-function routeAll(queues: readonly (readonly WaitingEvent[])[], all: readonly Subscriber[]) {
+function routeAll(queues: readonly (readonly WaitingEvent[])[], all: readonly Subscriber[], { events } = limits) {
   const received = new Map<string, string[]>(all.map(({ id }) => [id, []]))
   const gone: string[] = []
   let waiting = queues
   let rounds = 0
   while (waiting.length > 0) {
     rounds += 1
-    const plan = planRound(queuesOf(waiting, all), limits)
+    const plan = planRound(queuesOf(waiting, all), { ...limits, events })
+    expect(plan.steps.length).toBeLessThanOrEqual(events)
     const bytes = plan.steps.reduce((sum, step) => sum + step.event.bytes * step.hearers.length, 0)
     expect(bytes).toBeLessThanOrEqual(MAX_BYTES)
     for (const {
@@ -65,9 +66,10 @@ describe('planRound', () => {
         .array(bytes, { minLength: 1, maxLength: 10 })
         .map((sizes) => sizes.map((size, index) => event(`${orgId}${index}`, { orgId, bytes: size })))
     fc.assert(
-      fc.property(queue('a'), queue('b'), fc.integer({ min: 1, max: 60 }), (a, b, count) => {
+      fc.property(queue('a'), queue('b'), fc.integer({ min: 1, max: 60 }), fc.integer({ min: 1, max: 20 }), (...of) => {
+        const [a, b, count, events] = of
         const all = [...subscribers('a', count), ...subscribers('b', 2)]
-        const { received } = routeAll([a, b], all)
+        const { received } = routeAll([a, b], all, { ...limits, events })
         for (const { id, orgId } of all) {
           const expected = (orgId === 'a' ? a : b).map((one) => one.id)
           expect(received.get(id)).toEqual(expected)
