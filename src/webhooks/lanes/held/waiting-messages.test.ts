@@ -97,6 +97,7 @@ it('drops the messages that have to wait for another attempt of one before them'
   waiting.start(first)
   expect(waiting.next()?.message.id).toBe('b1')
   expect(waiting.end(first.message, false)).toBe(false)
+  expect(waiting.count()).toBe(1)
   expect(startAll()).toEqual(['b1'])
 })
 

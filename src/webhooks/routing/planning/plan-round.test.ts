@@ -113,6 +113,18 @@ describe('planRound', () => {
       expect(steps.filter((step) => step.event.orgId === 'b')).toHaveLength(90)
       expect(steps.length).toBeGreaterThan(180)
     }
+    const { steps } = planRound(queuesOf([backlog, of('b', 1000)], all), { ...limits, events: 2000 })
+    const ofOrg = (orgId: string) => steps.filter((step) => step.event.orgId === orgId)
+    expect([ofOrg('a').length, ofOrg('b').length]).toEqual([102, 102])
+  })
+
+  it('routes an event that exceeds the share of its queue if the round has room for it, and the first one in any case', () => {
+    const all = ['a', 'b', 'c'].flatMap((orgId) => subscribers(orgId, 1))
+    const queues = ['a', 'b', 'c'].map((orgId) => [event(orgId, { orgId, bytes: orgId === 'a' ? 1000 : 3_000_000 })])
+    const idsOf = (bytes: number) =>
+      planRound(queuesOf(queues, all), { ...limits, bytes }).steps.map((step) => step.event.id)
+    expect(idsOf(MAX_BYTES)).toEqual(['a', 'b'])
+    expect(idsOf(100)).toEqual(['a'])
   })
 
   it('continues after the last webhook of the previous round', () => {
