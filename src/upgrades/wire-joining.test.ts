@@ -3,7 +3,7 @@ import { candidateOf, catalogEntry } from '../../test/support/fleets/candidates.
 import { type Joining, decodeJoining, encodeJoining, planJoining } from './planning/plan-joining.ts'
 import type { UpgradePlan } from '../rollout/rollout.ts'
 import type { LaterSites } from './planning/plan-later-sites.ts'
-import type { JoiningSelection } from './planning/plan-selection.ts'
+import { type JoiningSelection, allDevices } from './planning/plan-selection.ts'
 import type { Candidate } from '../rollout/store-candidates.ts'
 import type { OrgUpgradeBody } from './wire.ts'
 import { parseOrgUpgrade } from './wire-parse.ts'
@@ -79,7 +79,7 @@ test.each<[string, Partial<JoiningSelection>, boolean]>([
   ['one that the request could have named', { except: new Set([ap.id]) }, false],
   ['a device of another kind', { onlySsr: true }, false],
 ])('of routers joins %s', (_, limits, joins) => {
-  const selection = { ids: null, type: null, models: null, rules: null, ...limits }
+  const selection = { ...allDevices, ...limits }
   const { versions, phasing, ...request } = parseOrgUpgrade({ version: '2.0' })
   const document = encodeJoining({ ...request, versions, phasing }, { selection, laterSites: null })
   const joining = decodeJoining(JSON.parse(JSON.stringify(document)))
@@ -91,8 +91,9 @@ test('a device that cannot do the only part of the upgrade stays outside', () =>
     ...parseOrgUpgrade({ version: '2.0', include_new: true }),
     only: { field: 'reboot_at', part: 'stage' as const },
   }
-  const selection = { ids: null, type: null, models: null, rules: null }
-  const joining = decodeJoining(JSON.parse(JSON.stringify(encodeJoining(request, { selection, laterSites: null }))))
+  const joining = decodeJoining(
+    JSON.parse(JSON.stringify(encodeJoining(request, { selection: allDevices, laterSites: null }))),
+  )
   const join = (device: Candidate) => planJoining(joining, [device], { sites, catalog, versions: [] }).joining.length
   expect([join(ap), join({ ...ap, commands: ['stage', 'activate'] })]).toEqual([0, 1])
 })

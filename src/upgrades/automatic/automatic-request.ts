@@ -2,6 +2,7 @@ import type { DeviceType } from '../../events/device-type.ts'
 import { epochS } from '../../platform/time/clock.ts'
 import type { UpgradeKind } from '../../rollout/rollout.ts'
 import { type UpgradeRequest, plainRequest } from '../org-upgrade.ts'
+import { allDevices } from '../planning/plan-selection.ts'
 import type { Phasing } from '../strategies/strategy.ts'
 
 /** An upgrade that a setting demands of devices of a site. */
@@ -49,7 +50,7 @@ export function automaticRequest(upgrade: AutomaticUpgrade): UpgradeRequest {
     ...plainRequest,
     kind,
     siteIds: [siteId],
-    selection: { ids: deviceIds, type, models: null, rules: null },
+    selection: { ...allDevices, ids: deviceIds, type },
     versions: [
       {
         field: null,

@@ -3,6 +3,7 @@ import { candidateOf, catalogEntry } from '../../../test/support/fleets/candidat
 import { type StartTime, parseStartTime } from './plan-start.ts'
 import type { RequestedTime, RequestedVersion } from '../org-upgrade.ts'
 import { type UpgradeDevice, decideEntry, planDevicesInSteps, summarizeVersions } from './plan-org-upgrade.ts'
+import { allDevices } from './plan-selection.ts'
 import * as planning from './plan-times.ts'
 import { atOnce } from '../../platform/queues/next-turn.ts'
 
@@ -129,10 +130,9 @@ const latest: RequestedVersion = {
   modelVersion: new Map(),
   force: false,
 }
-const everything = { ids: null, type: null, models: null, rules: null }
 
 function kinds(devices: readonly UpgradeDevice[], versions: readonly RequestedVersion[] = [latest]): string[] {
-  return atOnce(planDevicesInSteps({ selection: everything, versions }, devices, catalog)).map(({ kind }) => kind)
+  return atOnce(planDevicesInSteps({ selection: allDevices, versions }, devices, catalog)).map(({ kind }) => kind)
 }
 
 describe('devices', () => {
@@ -150,7 +150,7 @@ describe('devices', () => {
   test("that can't be upgraded are left out with the reason, unless they run the version already", () => {
     const cluster = { ...device, upgradeRefusal: 'it is a cluster' }
     const plan = (one: UpgradeDevice) =>
-      atOnce(planDevicesInSteps({ selection: everything, versions: [latest] }, [one], catalog))
+      atOnce(planDevicesInSteps({ selection: allDevices, versions: [latest] }, [one], catalog))
     expect(plan(cluster)).toMatchObject([{ kind: 'leave_out', reason: 'it is a cluster' }])
     expect(plan({ ...cluster, fromVersion: '2.0' })).toMatchObject([{ kind: 'skip' }])
     expect(() => kinds([cluster], [{ ...latest, field: 'version', version: '2.0' }])).toThrow(

@@ -1,16 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Selection, indexRules, isSelected, parseCondition } from './plan-selection.ts'
+import { allDevices, indexRules, isSelected, parseCondition } from './plan-selection.ts'
 
 const device = { id: '1', type: 'ap' as const, name: 'AP-lobby-7', model: 'EAP102', role: 'edge' }
-const all: Selection = { ids: null, type: null, models: null, rules: null }
 
 function rule(conditions: Record<string, string>) {
   return Object.entries(conditions).flatMap(([key, value]) => parseCondition(key, value) ?? [])
 }
 
 test('no limit selects every device', () => {
-  expect(isSelected(device, all)).toBe(true)
+  expect(isSelected(device, allDevices)).toBe(true)
 })
 
 test.each([
@@ -21,7 +20,7 @@ test.each([
   [{ models: ['EAP101', 'EAP102'] }, true],
   [{ models: ['EAP101'] }, false],
 ])('ids, type and models: %o', (limit, selected) => {
-  expect(isSelected(device, { ...all, ...limit })).toBe(selected)
+  expect(isSelected(device, { ...allDevices, ...limit })).toBe(selected)
 })
 
 describe('a rule', () => {
@@ -34,7 +33,7 @@ describe('a rule', () => {
     [{ match_model: 'EAP102', match_role: 'edge' }, true],
     [{ match_model: 'EAP102', match_role: 'core' }, false],
   ])('%o: %s', (conditions: Record<string, string>, selected) => {
-    expect(isSelected(device, { ...all, rules: [rule(conditions)] })).toBe(selected)
+    expect(isSelected(device, { ...allDevices, rules: [rule(conditions)] })).toBe(selected)
   })
 
   test.each(['match_serial', 'name', 'match_name[0:3', 'match_name[a:]'])('has no condition %s', (key) => {
@@ -52,11 +51,13 @@ describe('a rule', () => {
 
   test('any one of several is enough', () => {
     const rules = [rule({ match_role: 'core' }), rule({ match_model: 'EAP102' })]
-    expect(isSelected(device, { ...all, rules })).toBe(true)
+    expect(isSelected(device, { ...allDevices, rules })).toBe(true)
   })
 
   test('a property that is not set matches nothing', () => {
-    expect(isSelected({ ...device, name: null }, { ...all, rules: [rule({ 'match_name[0:0]': '' })] })).toBe(false)
+    expect(isSelected({ ...device, name: null }, { ...allDevices, rules: [rule({ 'match_name[0:0]': '' })] })).toBe(
+      false,
+    )
   })
 
   test.each(['name', 'match_serial', 'match_name[0]', 'match_name[a:b]', 'match_name[0:3', 'xmatch_name'])(
@@ -79,7 +80,7 @@ test('indexed rules select the same devices as rules that are compared one by on
   const properties = fc.record({ name: fc.option(text), model: text, role: fc.option(text) })
   fc.assert(
     fc.property(rules, properties, (given, own) => {
-      expect(indexRules(given)(own)).toBe(isSelected({ ...device, ...own }, { ...all, rules: given }))
+      expect(indexRules(given)(own)).toBe(isSelected({ ...device, ...own }, { ...allDevices, rules: given }))
     }),
     { numRuns: 300 },
   )

@@ -48,6 +48,9 @@ export interface Selection {
   readonly rules: readonly Rule[] | null
 }
 
+/** Selects every device at the sites. Other selections state only their limits. */
+export const allDevices: Selection = { ids: null, type: null, models: null, rules: null }
+
 /** The selection of devices that may join an upgrade at its sites later. */
 export interface JoiningSelection extends Selection {
   /** Devices that the request could have named, and did not. Absent: none. */

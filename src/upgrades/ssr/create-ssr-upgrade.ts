@@ -10,7 +10,7 @@ import { refuseBusy } from '../creation/refuse-busy.ts'
 import type { UpgradePreview } from '../previews/preview.ts'
 import { type PreviewOrigin, previewUpgrade } from '../previews/preview-upgrade.ts'
 import type { UpgradeRequest } from '../org-upgrade.ts'
-import type { JoiningSelection } from '../planning/plan-selection.ts'
+import { type JoiningSelection, allDevices } from '../planning/plan-selection.ts'
 import { type Channel, type SsrUpgrade, channels } from './ssr-upgrade.ts'
 import { type NamedDevice, getSsrUpgrade, listGateways, listNamedDevices } from './store.ts'
 
@@ -61,7 +61,7 @@ async function findRouters(reader: Reader, scope: PlaceScope, wanted: SsrRequest
     ...wanted.request,
     ...(channel !== null && { document: { ...wanted.request.document, channel } }),
     siteIds,
-    selection: { ids, type: null, models: null, rules: null },
+    selection: { ...allDevices, ids },
     includeNew: wanted.includeNew ? await findJoining(reader, scope, { siteIds, ids }) : null,
   }
 }
@@ -75,7 +75,7 @@ async function findJoining(
   const gateways = await listGateways(reader, scope, siteIds)
   const unnamed = gateways.filter(({ id, model }) => isSsrModel(model) && !ids.has(id))
   const except = new Set(unnamed.map(({ id }) => id))
-  return { ids: null, type: 'gateway', models: null, rules: null, onlySsr: true, except }
+  return { ...allDevices, type: 'gateway', onlySsr: true, except }
 }
 
 function refuseDevices({ deviceIds: ids, isNamedByPath = false }: SsrRequest, devices: readonly NamedDevice[]): void {
