@@ -61,7 +61,7 @@ export function WebhookForm({ before, readAgain, isNew, ofSite, action, save }: 
           <NativeSelect
             label="Type"
             value={values.type}
-            data={[...webhookTypes]}
+            data={webhookTypes}
             error={errorOf('type')}
             onChange={({ currentTarget: { value: type } }) => change('type', type)}
           />

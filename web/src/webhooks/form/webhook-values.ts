@@ -1,16 +1,22 @@
 import type { ShownField, Texts } from '../../display/forms/edits.ts'
+import { keysOf } from '../../display/keys-of.ts'
 import { capital } from '../../display/texts/capital.ts'
 import type { WebhookBody } from '../webhook-calls.ts'
 import { type Webhook, textIn } from '../webhook.ts'
 
-export const webhookTypes = [
-  { value: 'http-post', label: 'HTTP' },
-  { value: 'oauth2', label: 'HTTP with OAuth2' },
-  { value: 'splunk', label: 'Splunk' },
-  { value: 'aws-sns', label: 'AWS SNS' },
-  { value: 'google-pubsub', label: 'Google Pub/Sub' },
-  { value: 'pull', label: 'None: it fetches them' },
-] as const
+type WebhookType = NonNullable<WebhookBody['type']>
+
+const typeLabels: Readonly<Record<WebhookType, string>> = {
+  'http-post': 'HTTP',
+  oauth2: 'HTTP with OAuth2',
+  splunk: 'Splunk',
+  'aws-sns': 'AWS SNS',
+  'google-pubsub': 'Google Pub/Sub',
+  pull: 'None: it fetches them',
+}
+
+/** The types of receivers, as options of the form. */
+export const webhookTypes = keysOf(typeLabels).map((value) => ({ value, label: typeLabels[value] }))
 
 /** The kind of input of a field, and of its value in the request. */
 type Kind = 'text' | 'path' | 'secret' | 'lines' | 'headers' | 'list' | 'rate' | 'choice' | 'switch'
@@ -23,11 +29,11 @@ export interface WebhookField {
   /** The options of a choice. */
   readonly options?: readonly { readonly value: string; readonly label: string }[]
   /** The types of receivers that have it; absent: all. */
-  readonly types?: readonly string[]
+  readonly types?: readonly WebhookType[]
 }
 
-const called = ['http-post', 'oauth2', 'splunk', 'aws-sns', 'google-pubsub']
-const signed = ['http-post', 'oauth2', 'aws-sns', 'google-pubsub', 'pull']
+const called: readonly WebhookType[] = ['http-post', 'oauth2', 'splunk', 'aws-sns', 'google-pubsub']
+const signed: readonly WebhookType[] = ['http-post', 'oauth2', 'aws-sns', 'google-pubsub', 'pull']
 
 /** Every field of a webhook that the form offers but its type and its topics. */
 const webhookFields: readonly WebhookField[] = [
@@ -169,7 +175,7 @@ function rateText(value: unknown): string {
 }
 
 export function fieldsOf(type: string): readonly WebhookField[] {
-  return webhookFields.filter(({ types }) => types === undefined || types.includes(type))
+  return webhookFields.filter(({ types }) => types === undefined || types.some((one) => one === type))
 }
 
 /**
@@ -187,7 +193,7 @@ export function bodyOf(values: WebhookValues, before: WebhookValues): WebhookBod
   return {
     ...Object.fromEntries(changed),
     ...Object.fromEntries(unset.map(({ name }) => [`-${name}`, ''])),
-    type: values.type as NonNullable<WebhookBody['type']>,
+    type: values.type as WebhookType,
     topics: [...values.topics],
   }
 }
