@@ -179,57 +179,61 @@ export function mayInclude({ siteId, kind = 'device', ids, part }: Draft): boole
   return kind === 'ssr' ? part !== 'reboot' : kind === 'device' || ids === undefined
 }
 
-const texts = [
-  'name',
-  'rules',
-  'version',
-  'distro',
-  'start',
-  'reboot',
-  'end',
-  'windows',
-  'phases',
-  'soak',
-  'failures',
-  'first',
-  'most',
-] as const
+type Read<T> = (value: unknown) => T | undefined
+
+const text: Read<string> = (value) => {
+  // The router reads a text of digits as a number.
+  const given = typeof value === 'number' ? String(value) : value
+  return typeof given === 'string' ? given : undefined
+}
+
+const texts: Read<readonly string[]> = (value) =>
+  Array.isArray(value) ? value.filter((item) => typeof item === 'string') : undefined
+
+function oneOf<T extends string>(names: readonly T[]): Read<T> {
+  return (value) => names.find((name) => name === text(value))
+}
+
+/** How each field is read from an address. The path of the page has the site. */
+const fields: { readonly [Name in Exclude<keyof Draft, 'siteId'>]-?: Read<Draft[Name]> } = {
+  name: text,
+  kind: oneOf(upgradeKinds),
+  ids: texts,
+  sites: texts,
+  type: oneOf(keysOf(deviceTypes)),
+  models: texts,
+  rules: text,
+  version: text,
+  services: servicesIn,
+  channel: oneOf(channels),
+  downgrades: oneOf(downgrades),
+  distro: text,
+  start: text,
+  part: oneOf(parts),
+  reboot: text,
+  end: text,
+  takeover: oneOf(takeovers),
+  inclusion: oneOf(inclusions),
+  hours: oneOf(hours),
+  windows: text,
+  strategy: oneOf(strategies),
+  phases: text,
+  begin: oneOf(begins),
+  gate: oneOf(gates),
+  soak: text,
+  times: texts,
+  approver: oneOf(approvers),
+  people: oneOf(peopleCounts),
+  failures: text,
+  first: text,
+  most: text,
+  order: oneOf(orders),
+}
 
 /** Keeps the known fields of a draft; an address that was typed by hand may contain anything. */
 export function parseDraft(search: Readonly<Record<string, unknown>>): Draft {
-  const kind = upgradeKinds.find((one) => one === search['kind'])
-  const given = texts.flatMap((name) => {
-    const value = search[name]
-    // The router reads a text of digits as a number.
-    const text = typeof value === 'number' ? String(value) : value
-    return typeof text === 'string' ? [[name, text] as const] : []
-  })
-  const lists = (['ids', 'sites', 'models', 'times'] as const).flatMap((name) => {
-    const value: unknown = search[name]
-    if (!Array.isArray(value)) return []
-    return [[name, value.filter((item) => typeof item === 'string')] as const]
-  })
-  const services = servicesIn(search['services'])
-  const choices = {
-    kind,
-    channel: channels.find((name) => name === search['channel']),
-    downgrades: downgrades.find((name) => name === search['downgrades']),
-    services: Object.keys(services).length === 0 ? undefined : services,
-    type: keysOf(deviceTypes).find((type) => type === search['type']),
-    part: parts.find((name) => name === search['part']),
-    takeover: takeovers.find((name) => name === search['takeover']),
-    inclusion: inclusions.find((name) => name === search['inclusion']),
-    hours: hours.find((name) => name === search['hours']),
-    strategy: strategies.find((name) => name === search['strategy']),
-    begin: begins.find((name) => name === search['begin']),
-    gate: gates.find((name) => name === search['gate']),
-    approver: approvers.find((name) => name === search['approver']),
-    // The router reads it as a number.
-    people: peopleCounts.find((name) => name === String(search['people'])),
-    order: orders.find((name) => name === search['order']),
-  }
-  const chosen = Object.entries(choices).filter(([, value]) => value !== undefined)
-  return Object.fromEntries<unknown>([...given, ...lists, ...chosen])
+  const read = keysOf(fields).map((name) => [name, fields[name](search[name])] as const)
+  return Object.fromEntries<unknown>(read.filter(([, value]) => value !== undefined))
 }
 
 /**
@@ -254,9 +258,10 @@ export function parseInstants(search: Readonly<Record<string, unknown>>): Draft 
   return withInstants(parseDraft(search))
 }
 
-function servicesIn(value: unknown): Readonly<Record<string, string>> {
-  if (typeof value !== 'object' || value === null) return {}
-  return Object.fromEntries(Object.entries(value).filter(([, version]) => typeof version === 'string'))
+function servicesIn(value: unknown): Readonly<Record<string, string>> | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  const versions = Object.entries(value).filter(([, version]) => typeof version === 'string')
+  return versions.length === 0 ? undefined : Object.fromEntries(versions)
 }
 
 /** Returns the cumulative percentages of the phases; a last one of 100 % is implied. */
