@@ -1,10 +1,11 @@
+import type { Schemas } from '../../api/client.ts'
 import { type DeviceType, deviceTypes } from '../../devices/device.ts'
 import { type UpgradeKind, upgradeKinds } from '../overview.ts'
 import { keysOf } from '../../display/keys-of.ts'
 import { instantOf } from '../../display/times/clock-reading.ts'
 
-export const strategies = ['canary', 'serial', 'rrm', 'big_bang'] as const
-export type Strategy = (typeof strategies)[number]
+export type Strategy = NonNullable<Schemas['OrgUpgradeCreate']['reboot_strategy']>
+export const strategies: readonly Strategy[] = ['canary', 'serial', 'rrm', 'big_bang']
 
 interface Form {
   /** The first one is the default. */
