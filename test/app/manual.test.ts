@@ -2,6 +2,10 @@ import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { describeSettings } from '../../src/app/config/config.ts'
+import { alarms } from '../../src/events/alarms/alarm-types.ts'
+import { systemEvents } from '../../src/events/system-event-types.ts'
+import { strategies } from '../../src/upgrades/strategies/index.ts'
+import { webhookTypes } from '../../src/webhooks/types/index.ts'
 
 const pathOf = (relative: string): string => fileURLToPath(new URL(`../../${relative}`, import.meta.url))
 
@@ -28,9 +32,23 @@ describe('the operations manual explains', () => {
     expect(names.filter((name) => !manual.includes(`\`${name}\``))).toEqual([])
   })
 
+  test('every alarm and every event of the service', () => {
+    const names = [...Object.keys(alarms), ...Object.keys(systemEvents)]
+    expect(names.filter((name) => !manual.includes(`\`${name}\``))).toEqual([])
+  })
+
   test('every metric', () => {
     const names = sources.flatMap((source) => [...source.matchAll(/name: '(signalbox_\w+)'/g)].map(([, name]) => name))
     expect(names.length).toBeGreaterThan(10)
     expect(names.filter((name) => !manual.includes(`\`${name}\``))).toEqual([])
   })
+})
+
+describe.each([
+  ['docs/upgrades.md', 'strategy', Object.keys(strategies)],
+  ['docs/webhooks.md', 'type of receivers', webhookTypes],
+] as const)('%s explains', (name, what, names) => {
+  const text = readFileSync(pathOf(name), 'utf8')
+
+  test(`every ${what}`, () => expect(names.filter((one) => !text.includes(`\`${one}\``))).toEqual([]))
 })
