@@ -4,13 +4,7 @@ import { type AppError, invalidField } from '../platform/errors.ts'
 import { DEFAULT_CLUSTER_SIZE } from './planning/plan-p2p.ts'
 import { parseRule } from './parse-rule.ts'
 import { MAX_YEAR, parseStartTime } from './planning/plan-start.ts'
-import {
-  type RequestedModel,
-  type RequestedTime,
-  type RequestedVersion,
-  type UpgradeRequest,
-  plainRequest,
-} from './org-upgrade.ts'
+import type { RequestedModel, RequestedTime, RequestedVersion, UpgradeRequest } from './org-upgrade.ts'
 import { DEFAULT_PERCENTS } from './strategies/canary-sites.ts'
 import { type PhaseKind, parseStartGate, refuseUngated } from './strategies/gate-fields.ts'
 import { START_PHASE } from '../rollout/rollout.ts'
@@ -42,8 +36,10 @@ export function parseOrgUpgrade(body: OrgUpgradeBody, registry: Strategies = str
     rules: emptyIsNone(body.rules?.map((rule, index) => parseRule(rule, `rules.${index}`))),
   }
   return {
-    ...plainRequest,
     kind: 'device',
+    isAutomatic: false,
+    only: null,
+    reboots: true,
     planId: body.plan_id ?? null,
     siteIds: body.all_sites === true ? 'all' : (body.site_ids ?? []),
     selection,
