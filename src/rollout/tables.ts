@@ -309,7 +309,7 @@ export interface UpgradeTargetRunTable {
   downAgainAt: Date | null
 }
 
-/** Why a device could not join an upgrade when it last looked at the device. */
+/** Why a device could not join an upgrade, as of the last search that examined it. */
 export interface UpgradeJoiningFailureTable {
   orgId: string
   /** The upgrade of the site. */

@@ -229,7 +229,7 @@ function include(ctx: Context, scope: OrgScope, { id, open, later, devices, join
   })
 }
 
-/** Returns the notes about devices that join: what they can't do of what their upgrade demands, and further reboots. By site upgrade. */
+/** Returns notes by site upgrade about devices that join: parts of the upgrade that they can't perform, and further reboots. */
 async function noteIncluded(
   tx: Tx,
   scope: OrgScope,

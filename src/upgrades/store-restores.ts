@@ -11,8 +11,8 @@ export function isRestored(reason: string | null): boolean {
 const lastCause = lastReasonPattern('rolling_back')
 
 /**
- * Why the device of `target` was restored; null if it was not. While that is under way, its reason is that. The timeline is
- * read only where it was.
+ * Why the device of `target` was restored; null if it was not. During the restore, the reason of the target is the cause. The
+ * timeline is read only for restored devices.
  */
 export const restoreReason: RawBuilder<string | null> = sql`case
   when target.state = 'failed' and target.reason in (${sql.join(reasons.map((reason) => sql.lit(reason)))})

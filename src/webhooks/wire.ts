@@ -105,7 +105,7 @@ const settable = {
 
 const Url = textOf('url', { minLength: 1, maxLength: MAX_URL_LENGTH })
 
-/** Each type needs other fields, but none needs nothing. */
+/** The required fields depend on the type, but no type accepts an empty body. */
 export const CreateWebhookBody = named(
   'WebhookCreate',
   Type.Object({ url: Type.Optional(Url), ...settable }, { additionalProperties: true, minProperties: 1 }),

@@ -63,7 +63,7 @@ function isAbsent({ appliance }: MxedgeTargetNow): boolean {
   return appliance?.link === 'absent'
 }
 
-/** Returns a function that tells whether the maintenance windows allow an appliance to install all its steps now. */
+/** Returns a function that decides whether the maintenance windows allow an appliance to install all its steps now. */
 function beginner({ plan }: Pick<MxedgeUpgradeNow, 'plan'>, at: At): (target: MxedgeTargetNow) => boolean {
   const beginsAt = beginsFinder(plan, at)
   return ({ plannedSiteId, steps }) => beginsAt(plannedSiteId)(installMs(steps, at.options)) === at.nowMs

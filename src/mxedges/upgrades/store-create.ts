@@ -114,9 +114,9 @@ export async function insertUpgrade(tx: Tx, scope: InOrg, upgrade: NewUpgrade, {
 }
 
 /**
- * Replaces the request, the plan and the targets of a locked upgrade that has not begun. Who approved the former ones has not
- * approved these, and who left the former ones may be among these. What could not join by the former request is forgotten: the upgrade
- * may search no more, or elsewhere.
+ * Replaces the request, the plan and the targets of a locked upgrade that has not begun. Approvals of the former plan don't count for
+ * the new one, and appliances that had left the upgrade may be in it again. Failures to join are deleted, because the upgrade may
+ * search no more, or elsewhere.
  */
 export async function replaceUpgrade(tx: Tx, scope: InOrg, upgrade: NewUpgrade, { at, nowMs }: Times): Promise<void> {
   await deleteTargets(tx, scope, upgrade.id)

@@ -38,7 +38,7 @@ function selectUpgrades(reader: Reader, scope: SitesScope) {
   return siteId === null ? all : all.where(siteOf('mxedge_upgrade'), '=', siteId)
 }
 
-/** Lists upgrades, the newest first. The request of one is bounded but for its ids, which are omitted, as its notes. */
+/** Lists upgrades, the newest first. Their notes are omitted, and the ids of their requests, without which a request is bounded. */
 export function listUpgrades(reader: Reader, scope: SitesScope, page: Page): Promise<Paged<MxedgeUpgradeItem>> {
   const hits = selectItems(reader, scope)
   return pageOf<MxedgeUpgradeItem>(reader, { hits, direction: 'desc', sizes: smallRows }, page)
@@ -220,7 +220,7 @@ export async function insertApproval(tx: Tx, { orgId, id }: UpgradeKey, approval
     .execute()
 }
 
-/** Returns that a target which has not ended will download the image; null: none will. */
+/** Returns an upgrade in words if one of its targets has yet to download the image; null: none has. */
 export async function findMxedgeUpgradeWithImage(tx: Tx, scope: OrgScope, imageId: string): Promise<string | null> {
   const target = await tx
     .selectFrom('mxedgeUpgrade as upgrade')

@@ -24,7 +24,7 @@ const siteColumns = columnsOf('siteUpgrade', {
 
 export interface Inclusion {
   readonly plan: InclusionPlan
-  /** What is noted of devices that join, by site upgrade. */
+  /** Notes about devices that join, by site upgrade. */
   readonly notes: ReadonlyMap<string, readonly UpgradeNote[]>
   readonly now: Date
   /** Service time. */
@@ -93,7 +93,7 @@ async function appendNotes(tx: Tx, scope: InOrg, notes: Inclusion['notes']): Pro
   `.execute(tx)
 }
 
-/** What the record of an upgrade has of devices that it awaited and that did not join. */
+/** The devices that an upgrade awaited and that did not join, as its record shows them. */
 export interface NotJoined {
   /** Those that run the version. */
   readonly skipped: readonly NewTarget[]

@@ -9,7 +9,7 @@ export function pauseBy({ name }: Actor, at: Pick<Now, 'now' | 'nowMs'>): Upgrad
   return { ...holdOf({ by: 'user', reason: `paused by ${name}` }, at), by: 'user' }
 }
 
-/** Returns the pause of an upgrade by a person, with why, and since when, it waits without the pause. */
+/** Returns a person's pause, which also records why, and since when, the upgrade would wait without it. */
 export function pauseOver(pause: UpgradeHold, wait: UpgradeHold | null): UpgradeHold {
   const { pause_reason: alone = pause.reason, ...rest } = pause
   if (wait === null) return { ...rest, reason: alone }
@@ -26,7 +26,8 @@ export function approvalBy(
 }
 
 /**
- * Returns that a person who resumes an upgrade opens the phase after this one; null: the upgrade does not wait at a gate.
+ * Returns the record that a person has opened the phase after this one by resuming the upgrade; null: the pause is not at a
+ * gate.
  * @param hold The pause that ends.
  */
 export function openingBy(

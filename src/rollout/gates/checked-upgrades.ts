@@ -19,7 +19,7 @@ export interface CheckedUpgrades {
   readonly units: string
   /** Replaces why the upgrade waits. */
   replaceHold(tx: Tx, scope: OrgScope, check: DueCheck, hold: UpgradeHold): Promise<void>
-  /** Tells that the upgrade waits for a person from now on. */
+  /** Appends the event that the upgrade waits for a person from now on. */
   appendHeld(
     tx: Tx,
     scope: OrgScope,

@@ -15,8 +15,8 @@ function isRestarting({ state, command }: TargetNow): boolean {
 }
 
 /**
- * Returns which targets must not restart now: those that others hang on which have not ended, and those that hang on
- * devices which restart at present.
+ * Returns which targets must not restart now: those whose dependents have not all ended, and those that depend on a device
+ * that is restarting.
  * @param targets All those of the open phases that have not ended.
  */
 export function findBlocked(targets: readonly TargetNow[]): (target: TargetNow) => boolean {

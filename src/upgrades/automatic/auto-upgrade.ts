@@ -13,7 +13,7 @@ export interface AutoUpgradeSite {
   readonly ruleHash: string
   /** When they are due; null: the time must be computed, because the setting or the zone is new, or the clock was set back. */
   readonly dueAt: Date | null
-  /** The last time; null, as the next ones: there was none with this setting. */
+  /** The last time. Null, as are the next two members: there was none with this setting. */
   readonly ranAt: Date | null
   /** The last site upgrade that began. */
   readonly upgradeId: string | null

@@ -25,7 +25,7 @@ import {
 
 /** Times of day have minutes. */
 const INTERVAL_MS = 60_000
-/** An upgrade ends so long before the next one, which otherwise would find its access points in this one. */
+/** An upgrade ends this long before the next one, which would otherwise find the access points taken. */
 const BETWEEN_MS = 60_000
 const SITES_PER_PORTION = 1000
 /** Each upgrade waits for the database most of the time. More would take connections from requests. */

@@ -14,7 +14,7 @@ const INTERVAL_MS = 60_000
 const MAX_AT_ONCE = 1000
 /** A site that is younger may have been created after the look before. */
 const NEW_SITE_MS = 2 * INTERVAL_MS
-/** People prepare devices at one site for another within so long after they claim them. */
+/** For this long after claiming a device, people may prepare it at one site for another. */
 const NEW_CLAIM_MS = 7 * 24 * 3600e3
 
 /**

@@ -6,7 +6,7 @@ import { rrm } from '../strategies/rrm.ts'
 import { automaticRequest } from './automatic-request.ts'
 import type { HeldPlan } from './decide-held.ts'
 
-/** A server that was down at the time begins an upgrade so much later at most. Source: the published interface says "within an hour". */
+/** How late a server that was down may begin an upgrade. Source: the published interface says "within an hour". */
 export const LATE_MS = 3600e3
 
 /** A site with its setting, and the access points that are upgraded. */

@@ -4,7 +4,7 @@ const BUSY_MS = 50
 /** An idle lane is looked at as often before it may be released. */
 const LOOKS_AT_IDLE = 4
 
-/** What is left when requests and lanes have aged: some in flight or waiting for a slot, only idle lanes, or nothing. */
+/** What is left after a round of aging. `busy`: requests in flight or waiting for a slot; `calm`: only idle lanes. */
 export type Left = 'busy' | 'calm' | 'nothing'
 
 interface Aging {

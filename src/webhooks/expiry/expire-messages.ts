@@ -76,7 +76,7 @@ async function expirePortion(
   lane: LaneKey,
   { before, at, from }: Portion,
 ): Promise<{ readonly parked: number; readonly lastDueAt: Date } | null> {
-  // What is inserted refers to the organization, and is deleted with the webhook. A deletion locks both before the lane.
+  // Parked messages refer to the organization and are deleted with the webhook. A deletion locks both before the lane.
   if (!(await shareOrgIfAny(tx, lane))) return null
   if ((await shareWebhooks(tx, [lane])).size === 0) return null
   await lockLanes(tx, [lane])

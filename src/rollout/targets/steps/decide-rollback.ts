@@ -17,7 +17,7 @@ function isWorseOff(reason: string | undefined): boolean {
 /** A restore that was not sent, or was lost with its connection, is requested this often in all. */
 const MAX_REQUESTS = 3
 
-/** Turns the failure of a device that is to be restored into the begin of its restore. */
+/** Starts the restore of a device that would otherwise fail, if it is to be restored. */
 export function restoreInstead(target: TargetNow, rules: TargetRules, decision: TargetDecision): TargetDecision {
   if (!rules.rollback || target.state === 'rolling_back') return decision
   if (decision.kind !== 'move' || decision.to !== 'failed' || !isWorseOff(decision.reason)) return decision

@@ -1,7 +1,7 @@
 import { type HeldCount, type OpenedLane, createClaimedTurns } from './claimed-turns.ts'
 import { type Slot, type SlotOptions, createRequestSlots } from './request-slots.ts'
 
-/** Of how many organizations lanes are claimed at a time in order to ask for a slot. */
+/** The number of organizations whose lanes are claimed together in order to ask for a slot. */
 const MAX_ASKING = 32
 
 /** The limits of a claim of lanes. */

@@ -9,7 +9,7 @@ import type { Pool } from './pool.ts'
 export interface KeptSlots {
   /** @returns True if the lane may take a slot now. Another one of its organization that has waited takes one before. */
   ask(turn: ClaimedTurn): boolean
-  /** Decides for whom slots are kept. Must be called often, before the lanes that wait ask again: who does not is forgotten. */
+  /** Decides for whom slots are kept. Must be called often, before the lanes that wait ask again: a lane that does not ask is forgotten. */
   age(asOfMs: number): void
   /** The organizations with a lane that has no slot and has asked in vain. */
   waitingOrgIds(): string[]
