@@ -16,7 +16,7 @@ const PAGE_ROWS = 1000
 
 /** Runs one command. @throws AppError with one line for the operator. */
 export async function runCli(args: readonly string[]): Promise<void> {
-  const program = new Command('signalbox')
+  const program = new Command('cli')
     .description('Administers a Signalbox server. It needs read access to the data folder of the server.')
     .version(version)
     .option('--url <url>', 'address of the server; default: the one in the data folder')

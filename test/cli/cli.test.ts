@@ -27,6 +27,8 @@ it(
     expect(Object.keys(made).sort()).toEqual(['admin_id', 'api_token', 'org_id'])
     const headers = { authorization: `Token ${made['api_token']}` }
     expect((await fetch(`${server.url}/api/v1/orgs/${made['org_id']}`, { headers })).status).toBe(200)
+    // `signalbox` is the program of those who operate networks.
+    expect(await cli(dataDir, '--help')).toMatch(/^Usage: cli /)
     await expect(cli(dataDir, 'bootstrap', ...account)).rejects.toMatchObject({
       stderr: expect.stringMatching(/^signalbox: The address a@b\.test has an account already \(POST [^ ]+: 400\)\n$/),
     })
