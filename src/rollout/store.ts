@@ -161,6 +161,8 @@ async function countDevicesInUse(
 
 /** A site upgrade that this worker may advance. */
 export interface LockedSiteUpgrade extends SiteUpgradeNow {
+  /** Some version of the organization has a lowest one from which it can be installed. */
+  readonly hasLowest: boolean
   readonly id: string
   readonly orgUpgradeId: string
   readonly siteId: string
@@ -203,8 +205,10 @@ export async function lockSiteUpgrades(
   const listed = await listTargets(tx, scope, asked, { changes, ...limits })
   const keepsHigher = new Map(asked.map(({ id, plan }) => [id, plan.keeps_higher ?? []]))
   // Most organizations need no look-up.
-  const mayBeUnfit = asked.some(({ hasLowest, plan }) => hasLowest || plan.keeps_higher !== undefined)
-  const unfit = mayBeUnfit ? await listUnfit(tx, scope, listed, keepsHigher) : new Map<string, string>()
+  const mayBeUnfit = asked.some(needsFitness)
+  // Only devices that can be commanded are examined.
+  const connected = mayBeUnfit ? listed.filter(({ device }) => device?.link === 'connected') : []
+  const unfit = await listUnfit(tx, scope, connected, keepsHigher)
   for (const target of listed)
     if (unfit.has(target.deviceId)) Object.assign(target, { unfit: unfit.get(target.deviceId) })
   const compared = new Set(asked.flatMap(({ id, plan }) => (plan.health === true ? [id] : [])))
@@ -213,6 +217,11 @@ export async function lockSiteUpgrades(
   for (const target of inFlight) Object.assign(target, { health: health.get(target.deviceId) })
   const targets = Map.groupBy(listed, ({ upgradeId }) => upgradeId)
   return asked.map((siteUpgrade) => Object.assign(siteUpgrade, { targets: targets.get(siteUpgrade.id) ?? [] }))
+}
+
+/** True if some devices must not install the images, depending on their versions: see listUnfit(). */
+export function needsFitness({ hasLowest, plan }: Pick<LockedSiteUpgrade, 'hasLowest' | 'plan'>): boolean {
+  return hasLowest || plan.keeps_higher !== undefined
 }
 
 /** Locks the site upgrades of the claims that are still valid, and reads them without their targets. */

@@ -7,20 +7,20 @@ import { type Reader, anyOf } from '../../platform/database/db.ts'
 import type { LockedTarget } from './target-row.ts'
 
 /** The version of a target and its image, which other versions may share. */
-type Installing = Pick<LockedTarget, 'upgradeId' | 'deviceId' | 'imageId' | 'targetVersion'>
+export type Installing = Pick<LockedTarget, 'upgradeId' | 'deviceId' | 'imageId' | 'targetVersion'>
 
 /**
  * Returns why devices can't, or must not, install the images of their targets on the versions that they run now, by device: a person, or
- * the device itself, may have changed the version since the upgrade was planned. Only devices that can be commanded are examined.
+ * the device itself, may have changed the version since the upgrade was planned.
+ * @param connected Targets of connected devices.
  * @param keepsHigher The models of each site upgrade whose devices keep a higher version.
  */
 export async function listUnfit(
   reader: Reader,
   scope: InOrg,
-  targets: readonly (Installing & Pick<LockedTarget, 'device'>)[],
+  connected: readonly Installing[],
   keepsHigher: ReadonlyMap<string, readonly string[]>,
 ): Promise<ReadonlyMap<string, string>> {
-  const connected = targets.filter(({ device }) => device?.link === 'connected')
   const demanding = await listDemandingImages(reader, scope, [...new Set(connected.map(({ imageId }) => imageId))])
   const modelsOf = (upgradeId: string): readonly string[] => keepsHigher.get(upgradeId) ?? []
   const asked = connected.filter(({ upgradeId, imageId }) => demanding.has(imageId) || modelsOf(upgradeId).length > 0)

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { NEW } from '../../support/fleets/fleet.ts'
+import { MODEL, NEW, OLD } from '../../support/fleets/fleet.ts'
 import { expectConsistent } from '../expect-consistent.ts'
 import { countAll, statusOf, useRollout } from '../harness.ts'
+import { MIDDLE, seedHop } from '../hops/hop-images.ts'
 
 const rollout = useRollout()
 const HOUR_MS = 3600e3
@@ -71,6 +72,21 @@ describe('a canary upgrade whose first devices are absent at its start', () => {
     rollout.clock.advance(HOUR_MS)
     await rollout.advance()
     expect((await phasesOf(id)).slice(0, 2)).toEqual([[third], [second]])
+    await expectConsistent(rollout.ctx)
+  })
+
+  it('begins with none that can not install the version by now', async () => {
+    await rollout.seed([4], { online: false })
+    await seedHop(rollout, MODEL)
+    await rollout.fleet.connect(rollout.devices(), `${MIDDLE}-stock`)
+    const canary = { strategy: 'canary', canary_phases: [25, 50], version: NEW }
+    const { id } = await rollout.create({ ...canary, start_datetime: inAnHour() })
+    const [[first] = [], [second] = [], [third, fourth] = []] = await phasesOf(id)
+    await rollout.fleet.disconnect([...deviceOf(first), ...deviceOf(second)])
+    await rollout.fleet.connect(deviceOf(second), OLD)
+    rollout.clock.advance(HOUR_MS)
+    await rollout.advance()
+    expect(await phasesOf(id)).toEqual([[third], [second], [first, fourth]])
     await expectConsistent(rollout.ctx)
   })
 
