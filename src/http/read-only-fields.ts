@@ -13,6 +13,15 @@ const same: Rule = (sent, present) => isDeepStrictEqual(sent, present)
 const notLater: Rule = (sent, present) =>
   typeof sent === 'number' && typeof present === 'number' && sent > 0 && sent <= present
 
+const statusesInOrder = ['queued', 'upgrading']
+
+/** The present status, or one before it: an upgrade goes on between a read and a write. */
+const notLaterStatus: Rule = (sent, present) => {
+  const place = statusesInOrder.findIndex((status) => status === sent)
+  const presentPlace = statusesInOrder.findIndex((status) => status === present)
+  return sent === present || (place >= 0 && (presentPlace < 0 || place < presentPlace))
+}
+
 /** It changes without a write, so the client may have read any value. */
 const varying: Rule = () => true
 
@@ -53,7 +62,7 @@ const readOnlyFields = {
   },
   MxedgeUpgrade: {
     ...{ id: same, org_id: same, site_id: same, created_time: same, finished_time: same },
-    ...{ status: same, phase: same, held: same, stop_reason: same },
+    ...{ status: notLaterStatus, phase: notLater, held: same, stop_reason: same },
     // Each change of the upgrade or of an appliance changes them.
     ...{ phase_sizes: varying, counts: varying, notes: varying, awaited: varying, waits_until: varying },
     ...{ offline: varying, phase_times: varying, approvals: varying },

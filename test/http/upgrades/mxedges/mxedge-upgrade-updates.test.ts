@@ -57,6 +57,24 @@ describe('PUT', () => {
     expect(await renamed('Stopped')).toBe('cancelled')
   })
 
+  test('names an upgrade by its record, also if it has gone on since that was read', async () => {
+    const { id } = await upgrade(given.world, given.tunterm({ strategy: 'serial' }))
+    const queued = await find(given.world, id)
+    await advanceMxedgeUpgrades(given.world.ctx, given.world.org.orgId, defaultMxedgeUpgradeOptions)
+    const running = await find(given.world, id)
+    expect([queued.status, running.status]).toEqual(['queued', 'upgrading'])
+    const named = { ...queued, name: 'Tunnels' }
+    expect(await put(id, named)).toMatchObject({ status: 200, body: { ...running, name: 'Tunnels' } })
+    await given.act(id, 'cancel')
+    await given.play()
+    const ended = await find(given.world, id)
+    expect(await put(id, { ...running, name: 'Agents' })).toMatchObject({
+      status: 200,
+      body: { ...ended, name: 'Agents' },
+    })
+    expect(await put(id, { status: 'completed' })).toMatchObject({ status: 400 })
+  })
+
   test('takes the record back as it was read, and no other value of what the service sets', async () => {
     const { id } = await upgrade(given.world, given.tunterm({ strategy: 'canary' }))
     const { gates, ...read } = await find(given.world, id)
