@@ -21,6 +21,15 @@ export function successGate(percent: number | undefined): PhaseGate | null {
 export const DEFAULT_MAX_FAILURE_PERCENTAGE = 5
 
 /**
+ * Notes limits by phase without effect. Published clients send limits with every strategy, and there they are harmless.
+ * @param strategy Its name: it has no limits of its phases.
+ */
+export function noteUnusedLimits(limits: readonly number[], strategy: string): UpgradeNote[] {
+  if (limits.length === 0) return []
+  return [{ reason: `max_failures has no effect with the strategy ${strategy}; max_failure_percentage applies` }]
+}
+
+/**
  * Notes a percentage without effect, unless it is the default, which published clients send with every strategy.
  * @param why Such as "with the strategy big_bang".
  */

@@ -3,7 +3,13 @@ import { Value } from 'typebox/value'
 import { invalidField } from '../../platform/errors.ts'
 import { type BatchOptions, countSources, planBatchesInSteps } from '../radio/plan-batches.ts'
 import type { RadioFactsByMac } from '../radio/radio.ts'
-import { DEFAULT_MAX_FAILURE_PERCENTAGE, limitFields, successField, successGate } from './limit-fields.ts'
+import {
+  DEFAULT_MAX_FAILURE_PERCENTAGE,
+  limitFields,
+  noteUnusedLimits,
+  successField,
+  successGate,
+} from './limit-fields.ts'
 import type { Strategy } from './strategy.ts'
 
 const Percentage = { minimum: 1, maximum: 100 }
@@ -52,15 +58,13 @@ export const rrm: Strategy<'rrm', typeof fields> = {
       slowRamp: body.rrm_slow_ramp ?? false,
       mesh: body.rrm_mesh_upgrade ?? 'sequential',
     }
-    // Published clients send limits with every strategy; they are accepted if they are harmless.
-    const reason = 'max_failures has no effect with the strategy rrm; max_failure_percentage applies'
     return {
       scope: 'site',
       onlyType: 'ap',
       maxFailurePercentage: percent,
       joins: 'own_phase',
       percents: null,
-      notes: limits.length > 0 ? [{ reason }] : [],
+      notes: noteUnusedLimits(limits, 'rrm'),
       *planInSteps(targets, { radio = nothing }) {
         yield
         return yield* planBatchesInSteps(targets, { ...options, radio })
