@@ -90,7 +90,7 @@ export interface Condition {
   readonly siteId: string | null
   readonly text: string
   readonly endedText: string
-  /** The details of the alarm. */
+  /** The details of the alarm. Absent: it has none. */
   readonly about?: AlarmDetails
 }
 
@@ -149,22 +149,11 @@ export async function updateConditions(tx: Tx, present: readonly Condition[], at
       subject,
       siteId: key.siteId,
       text: texts.get(keyOf(key)) ?? '',
-      details: about.get(keyOf(key)) ?? detailsOf(key),
+      details: about.get(keyOf(key)) ?? {},
     }
   })
   await raiseAlarms(tx, raised, at)
   await endAlarms(tx, ended.map(alarmKeyOf), at)
-}
-
-/** Conditions whose subject is the id of a webhook. */
-const ofWebhooks: ReadonlySet<ConditionType> = new Set([
-  'WEBHOOK_FAILING',
-  'WEBHOOK_OVERFLOWING',
-  'WEBHOOK_CERTIFICATE_EXPIRING',
-])
-
-function detailsOf({ type, subject }: ConditionKey): AlarmDetails {
-  return ofWebhooks.has(type) ? { webhook_id: subject } : {}
 }
 
 /** Several conditions may raise alarms of one type, so the subject names the condition, too. */

@@ -257,6 +257,8 @@ describe('a condition of one organization', () => {
     await watch()
     const [event] = await db.selectFrom('systemEvent').selectAll().execute()
     expect(event).toMatchObject({ orgId, siteId, type: 'WEBHOOK_FAILING', text: expect.stringContaining('"Alerts"') })
+    const alarms = await db.selectFrom('alarm').select(['type', 'details']).execute()
+    expect(alarms).toEqual([{ type: 'webhook_failing', details: { webhook_id: id } }])
     clock.advance(1000)
     // Its message still waits.
     await db.updateTable('webhook').set({ enabled: false }).execute()

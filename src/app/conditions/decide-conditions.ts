@@ -84,6 +84,7 @@ export function failingCondition({ orgId, id, siteId, name, isPulled }: FailingW
     siteId,
     text: `The receiver of webhook "${name}" has ${isPulled ? 'acknowledged no messages for a day' : 'not taken messages for an hour'}`,
     endedText: `Webhook "${name}" no longer fails, or has been disabled or deleted`,
+    about: { webhook_id: id },
   }
 }
 
@@ -95,6 +96,7 @@ export function overflowingCondition({ orgId, id, siteId, name }: NamedWebhook):
     siteId,
     text: `Messages of webhook "${name}" are dropped, because too many wait`,
     endedText: `No message of webhook "${name}" has been dropped for an hour`,
+    about: { webhook_id: id },
   }
 }
 
@@ -109,6 +111,7 @@ export function clientCertificateCondition(
     siteId,
     text: `The client certificate of webhook "${name}" ${expiry(notAfter, now)}`,
     endedText: `The client certificate of webhook "${name}" no longer expires soon`,
+    about: { webhook_id: id },
   }
 }
 
