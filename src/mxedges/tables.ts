@@ -170,7 +170,7 @@ export interface MxedgeUpgradeTable {
   includeAfter: string | null
 }
 
-/** Why an appliance could not join an upgrade when it last looked at the appliance. */
+/** Why an appliance could not join an upgrade, as of the last search that examined it. */
 export interface MxedgeUpgradeJoiningFailureTable {
   orgId: string
   upgradeId: string

@@ -3,7 +3,7 @@ import type { OrgScope } from '../../access/scope.ts'
 import { usedByCommand } from '../../firmware/firmware.ts'
 import type { Tx } from '../../platform/database/db.ts'
 
-/** Returns that a command which has not ended will download the image; null: none will. */
+/** As FindImageUser: the reason is a command that has not ended and will download the image. */
 export async function findCommandWithImage(tx: Tx, scope: OrgScope, imageId: string): Promise<string | null> {
   const open = await tx
     .selectFrom('mxedgeCommand')

@@ -220,7 +220,7 @@ export async function insertApproval(tx: Tx, { orgId, id }: UpgradeKey, approval
     .execute()
 }
 
-/** Returns an upgrade in words if one of its targets has yet to download the image; null: none has. */
+/** As FindImageUser: the reason is an upgrade one of whose targets has not ended and will download the image. */
 export async function findMxedgeUpgradeWithImage(tx: Tx, scope: OrgScope, imageId: string): Promise<string | null> {
   const target = await tx
     .selectFrom('mxedgeUpgrade as upgrade')

@@ -23,7 +23,7 @@ interface AgingOptions {
   readonly age: (asOfMs: number) => Left
 }
 
-/** While all lanes are idle, each look wakes a process that otherwise rests, so there are fewer. */
+/** While all lanes are idle, each look would wake a process that otherwise rests, so looks are rarer then. */
 export function createAging(ctx: Pick<Context, 'log'>, { nowMs, lateMs, minIdleMs, age }: AgingOptions): Aging {
   // A request that starts just after a look is seen by the next one before it is late.
   const calmMs = Math.max(BUSY_MS, Math.min(lateMs, minIdleMs / LOOKS_AT_IDLE))

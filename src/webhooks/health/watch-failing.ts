@@ -22,7 +22,7 @@ import {
 import { lockWebhookIfAny } from '../store.ts'
 
 /**
- * Notifies admins of webhooks that have failed for long, also because nobody fetches their messages, and disables those that have failed for longest.
+ * Notifies admins of webhooks that have failed for long, also because nobody fetches their messages, and disables those that have failed for the longest allowed time.
  * @throws Error if that failed for some webhooks; all others have had their turn then.
  */
 export async function watchFailing(ctx: Context, mailer: Mailer): Promise<void> {

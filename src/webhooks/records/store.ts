@@ -61,7 +61,7 @@ const columns = {
 } satisfies Columns<typeof deliveryFilters> & Record<(typeof deliverySorts)[number] | DeliveryDistinct, Column>
 
 /**
- * Selects deliveries of a webhook of the very place; records of a deleted webhook stay, and match nothing. Filters by
+ * Selects deliveries of a webhook of exactly this place; records of a deleted webhook stay, and match nothing. Filters by
  * anything but the status consider the newest attempts only: to find a rare value, all others would be read.
  */
 function hitsOf(db: Db, scope: PlaceScope, { webhookId, start, end, conditions }: DeliveryFilter) {

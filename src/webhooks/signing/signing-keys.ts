@@ -20,7 +20,7 @@ function createSigningKey(): SigningKey {
   return { seed: randomBytes(KEY_BYTES).toString('base64'), untilMs: null }
 }
 
-/** Returns the keys of a webhook after a change: those from before, or the first one as soon as it shall sign. */
+/** Returns the keys of a webhook after a change: those from before, or the first one as soon as the webhook is to sign with one. */
 export function planSigningKeys(doc: Document, keys: readonly SigningKey[], now: Date): readonly SigningKey[] {
   if (keys.length === 0) return doc['ed25519_signatures'] === true ? [createSigningKey()] : []
   return keysInUse(keys, now)

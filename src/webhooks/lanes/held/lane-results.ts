@@ -27,7 +27,7 @@ export interface LaneResults {
   release(state: Omit<LaneRelease, 'orgId' | 'webhookId'>): Promise<void>
 }
 
-/** So many results of a lane are written without waiting for more, so that it need not stop at the limit while they are written. */
+/** This many results of a lane are written without waiting for more, so that the lane need not stop at the limit meanwhile. */
 const MANY_UNWRITTEN = 16
 
 interface ResultsOptions {
