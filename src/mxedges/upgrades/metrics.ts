@@ -1,8 +1,9 @@
 import { type Metrics, metric } from '../../platform/process/prometheus.ts'
 import { REFUSED, durationsS, phaseDurationsS } from '../../rollout/metrics.ts'
-import { NOT_APPLIED, OFFLINE } from '../../rollout/rollout.ts'
+import { NOT_APPLIED, OFFLINE, type UpgradeHold } from '../../rollout/rollout.ts'
 import { WINDOW_TOO_SHORT } from '../../rollout/targets/steps/decide-window.ts'
 import type { DecidedRound } from './apply.ts'
+import type { ReleasedMxedges } from './store-release.ts'
 import { inFlightStates, isTerminal, terminalStates } from './upgrade.ts'
 
 /** Reasons of the engine. Any other reason is the refusal of the agent, in its own words. */
@@ -54,6 +55,24 @@ const upgradesEnded = metric({
   labels: { status: ['completed', 'failed', 'cancelled'] },
 })
 
+const holds = metric({
+  name: 'signalbox_mxedge_upgrade_holds_total',
+  help: 'Upgrades of edge appliances that the engine has held, by what they wait for',
+  kind: 'counter',
+  labels: { by: ['gate', 'approval', 'check', 'time'] },
+})
+
+/** Counts an upgrade that is held. */
+export function countMxedgeHold(metrics: Metrics, { by }: Pick<UpgradeHold, 'by'>): void {
+  metrics.add(holds, { by })
+}
+
+/** Counts what upgrades have lost outside of a round, once that is committed. */
+export function countReleasedMxedges(metrics: Metrics, { appliances, ended }: ReleasedMxedges): void {
+  metrics.add(appliancesEnded, { result: 'cancelled' }, appliances)
+  for (const status of ended) metrics.add(upgradesEnded, { status })
+}
+
 /** Counts the results of rounds, once they are committed. @param nowMs The service time of the rounds. */
 export function countMxedgeRounds(metrics: Metrics, rounds: readonly DecidedRound[], nowMs: number): void {
   for (const { upgrade, decision } of rounds) {
@@ -63,7 +82,8 @@ export function countMxedgeRounds(metrics: Metrics, rounds: readonly DecidedRoun
       if (isTerminal(state)) metrics.add(appliancesEnded, { result: state })
       if (state === 'failed') metrics.add(appliancesFailed, { cause: causeOf(reason) })
     }
-    const { status, finishedAt, currentPhase } = decision.upgrade
+    const { status, finishedAt, currentPhase, hold } = decision.upgrade
+    if (upgrade.hold === null && hold !== null) countMxedgeHold(metrics, hold)
     if (finishedAt !== null) metrics.add(upgradesEnded, { status })
     if (upgrade.phaseOpenedMs !== null && (finishedAt !== null || currentPhase > upgrade.currentPhase))
       metrics.observe(phaseSeconds, {}, Math.max(0, nowMs - upgrade.phaseOpenedMs) / 1000)

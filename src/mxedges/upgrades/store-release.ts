@@ -4,6 +4,7 @@ import { type Tx, anyOf, json } from '../../platform/database/db.ts'
 import { counted } from '../../platform/counted.ts'
 import { addReleased, endAfterRelease, releaseCounts, shrinkPlan } from '../../rollout/changes/plan-release.ts'
 import type { Release } from '../../rollout/changes/store-release.ts'
+import type { WholeEnd } from '../../rollout/decide-whole-status.ts'
 import { decideOutcome } from '../../rollout/rounds/decide-outcome.ts'
 import type { MxedgeUpgrade } from './store-records.ts'
 import { type MxedgeTargetState, inFlightStates, waitingStates } from './upgrade.ts'
@@ -17,13 +18,21 @@ export interface ReleasedAppliance {
   readonly state: MxedgeTargetState
 }
 
+/** What upgrades have lost. */
+export interface ReleasedMxedges {
+  readonly appliances: number
+  /** The statuses of the upgrades that have ended without further ones. */
+  readonly ended: readonly WholeEnd[]
+}
+
 /** Cancels the targets in the upgrades that lose them, and ends upgrades without further ones. The caller has locked these. */
 export async function updateReleased(
   tx: Tx,
   scope: InOrg,
   targets: readonly ReleasedAppliance[],
   { reason, now, nowMs }: Release,
-): Promise<void> {
+): Promise<ReleasedMxedges> {
+  const ended: WholeEnd[] = []
   for (const [id, some] of Map.groupBy(targets, ({ orgUpgradeId }) => orgUpgradeId)) {
     await tx
       .updateTable('mxedgeUpgradeTarget')
@@ -39,15 +48,18 @@ export async function updateReleased(
       .where('id', '=', id)
       .executeTakeFirstOrThrow()
     const note = `${counted(some.length, 'edge appliance was', 'edge appliances were')} ${reason}`
-    await updateLosing(tx, upgrade, { targets: some, note, now })
+    const status = await updateLosing(tx, upgrade, { targets: some, note, now })
+    if (status !== null) ended.push(status)
   }
+  return { appliances: targets.length, ended }
 }
 
+/** @returns Its status if it has ended. */
 async function updateLosing(
   tx: Tx,
   { orgId, id, plan, notes, stopping, stopReason, ...upgrade }: MxedgeUpgrade,
   { targets, note, now }: { readonly targets: readonly ReleasedAppliance[]; readonly note: string; readonly now: Date },
-): Promise<void> {
+): Promise<WholeEnd | null> {
   const counts = releaseCounts(upgrade.counts, targets)
   const open = [...waitingStates, ...inFlightStates].reduce((sum, state) => sum + counts[state], 0)
   const released = addReleased({ stopping, released: upgrade.released }, targets.length)
@@ -69,4 +81,5 @@ async function updateLosing(
     .where('id', '=', id)
     .execute()
   noteChanges(tx, 'mxedge_upgrade', [{ orgId, id }])
+  return ends === null ? null : outcome.status
 }

@@ -6,6 +6,7 @@ import { appendHeld, appendMxedgeUpgradeChange } from '../../mxedges/upgrades/ap
 import { lockImages } from '../../firmware/store.ts'
 import { listPackages } from '../../firmware/packages/store.ts'
 import type { Candidate } from '../../mxedges/upgrades/candidate.ts'
+import { countMxedgeHold, countReleasedMxedges } from '../../mxedges/upgrades/metrics.ts'
 import { type NewTarget, type NewUpgrade, insertUpgrade, lockCandidates } from '../../mxedges/upgrades/store-create.ts'
 import { publishedNotes } from '../../mxedges/upgrades/notes.ts'
 import { type TakenAppliance, listTakeable, lockUnfinishedUpgrades } from '../../mxedges/upgrades/store-takeover.ts'
@@ -45,16 +46,19 @@ export async function createMxedgeUpgrade(
   request: MxedgeUpgradeRequest,
 ): Promise<string> {
   const id = request.planId ?? uuidv7()
-  await inTx(ctx, async (tx) => {
+  const { released, hold } = await inTx(ctx, async (tx) => {
     const at = ctx.clock.now()
     const nowMs = ctx.serviceClock.nowMs()
     const fresh = await planAtPlace(tx, scope, { id, request, now: at, nowMs })
     const upgrade = request.planId === null ? fresh.upgrade : await useMxedgePlan(tx, scope, fresh.upgrade, at)
     const planned = { ...fresh, upgrade }
-    await takeOver(tx, scope, planned, { now: at, nowMs })
+    const lost = await takeOver(tx, scope, planned, { now: at, nowMs })
     await insertUpgrade(tx, scope, upgrade, { at, nowMs })
     await appendRequest(tx, scope, { ...planned, type: 'UPGRADE_CREATED', message: 'Upgrade', at })
+    return { released: lost, hold: upgrade.hold }
   })
+  countReleasedMxedges(ctx.metrics, released)
+  if (hold !== null) countMxedgeHold(ctx.metrics, hold)
   return id
 }
 

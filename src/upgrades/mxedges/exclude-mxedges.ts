@@ -2,6 +2,7 @@ import { type PlaceScope, siteIdOf } from '../../access/scope.ts'
 import { cancelQueuedById } from '../../mxedges/commands/store-cancel.ts'
 import { appendMxedgeUpgradeChange } from '../../mxedges/upgrades/append-change.ts'
 import { findExclusionRefusal } from '../../mxedges/upgrades/decide-exclusion.ts'
+import { countReleasedMxedges } from '../../mxedges/upgrades/metrics.ts'
 import { type NamedAppliance, listNamed } from '../../mxedges/upgrades/store-exclusion.ts'
 import { type MxedgeUpgrade, lockUpgrade } from '../../mxedges/upgrades/store-records.ts'
 import { updateReleased } from '../../mxedges/upgrades/store-release.ts'
@@ -25,14 +26,14 @@ export interface MxedgeExclusion {
  * upgrade; what they have installed stays. Without such an appliance nothing changes.
  * @throws AppError not_found; invalid for an appliance that is not in the upgrade. Nothing is changed then.
  */
-export function excludeMxedges(
+export async function excludeMxedges(
   ctx: Context,
   scope: PlaceScope,
   { id, mxedgeIds, note }: { readonly id: string; readonly mxedgeIds: readonly string[]; readonly note: string | null },
 ): Promise<MxedgeExclusion> {
   const now = ctx.clock.now()
   const nowMs = ctx.serviceClock.nowMs()
-  return inTx(ctx, async (tx) => {
+  const { lost, ...exclusion } = await inTx(ctx, async (tx) => {
     const upgrade = await lockUpgrade(tx, scope, id)
     const named = await withdraw(tx, scope, { upgrade, mxedgeIds, now })
     refuseUnknown(mxedgeIds, named)
@@ -41,9 +42,9 @@ export function excludeMxedges(
     const skipped = checked.flatMap(({ target, reason }) =>
       reason === null ? [] : [{ mxedgeId: target.mxedgeId, reason }],
     )
-    if (released.length === 0) return { excluded: 0, skipped }
+    if (released.length === 0) return { lost: null, excluded: 0, skipped }
     const reason = exclusionReason(scope.actor.name, note)
-    await updateReleased(tx, scope, released, { reason, now, nowMs })
+    const lost = await updateReleased(tx, scope, released, { reason, now, nowMs })
     await appendMxedgeUpgradeChange(tx, scope, {
       id,
       type: 'UPGRADE_MXEDGES_EXCLUDED',
@@ -56,8 +57,10 @@ export function excludeMxedges(
       at: now,
     })
     wakeAfterCommit(tx, 'mxedges')
-    return { excluded: released.length, skipped }
+    return { lost, excluded: released.length, skipped }
   })
+  if (lost !== null) countReleasedMxedges(ctx.metrics, lost)
+  return exclusion
 }
 
 interface Withdrawal {

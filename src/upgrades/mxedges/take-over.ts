@@ -1,7 +1,7 @@
 import { counted } from '../../platform/counted.ts'
 import type { PlaceScope } from '../../access/scope.ts'
 import { appendMxedgeUpgradeChange } from '../../mxedges/upgrades/append-change.ts'
-import { updateReleased } from '../../mxedges/upgrades/store-release.ts'
+import { type ReleasedMxedges, updateReleased } from '../../mxedges/upgrades/store-release.ts'
 import type { TakenAppliance } from '../../mxedges/upgrades/store-takeover.ts'
 import type { NewUpgrade } from '../../mxedges/upgrades/store-create.ts'
 import type { Tx } from '../../platform/database/db.ts'
@@ -19,9 +19,9 @@ export async function takeOver(
   scope: PlaceScope,
   { upgrade, taken }: Takeover,
   at: { readonly now: Date; readonly nowMs: number },
-): Promise<void> {
+): Promise<ReleasedMxedges> {
   const reason = takeoverReason(upgrade)
-  await updateReleased(tx, scope, taken, { reason, ...at })
+  const released = await updateReleased(tx, scope, taken, { reason, ...at })
   for (const [loser, some] of Map.groupBy(taken, ({ orgUpgradeId }) => orgUpgradeId)) {
     await appendMxedgeUpgradeChange(tx, scope, {
       id: loser,
@@ -31,4 +31,5 @@ export async function takeOver(
       at: at.now,
     })
   }
+  return released
 }

@@ -1,8 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type PlaceScope, coversOrg, siteIdOf } from '../../access/scope.ts'
 import { appendMxedgeUpgradeChange } from '../../mxedges/upgrades/append-change.ts'
+import { countMxedgeHold, countReleasedMxedges } from '../../mxedges/upgrades/metrics.ts'
 import { deleteTargets, replaceUpgrade } from '../../mxedges/upgrades/store-create.ts'
 import { type MxedgeUpgrade, lockUpgrade, updateRequest } from '../../mxedges/upgrades/store-records.ts'
+import type { ReleasedMxedges } from '../../mxedges/upgrades/store-release.ts'
 import { lockUnfinishedUpgrades } from '../../mxedges/upgrades/store-takeover.ts'
 import { shareOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
@@ -10,6 +12,7 @@ import { type Tx, inTx } from '../../platform/database/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import { takeOver } from './take-over.ts'
 import { pauseOver } from '../../rollout/gates/approvals.ts'
+import type { UpgradeHold } from '../../rollout/rollout.ts'
 import { appendRequest, planUpgrade } from './create-mxedge-upgrade.ts'
 import type { MxedgeUpgradeRequest, MxedgeUpgradeRevision } from './request.ts'
 
@@ -24,7 +27,7 @@ export async function updateMxedgeUpgrade(
   scope: PlaceScope,
   { id, revise }: { readonly id: string; readonly revise: (upgrade: MxedgeUpgrade) => MxedgeUpgradeRevision },
 ): Promise<void> {
-  await inTx(ctx, async (tx) => {
+  const replanned = await inTx(ctx, async (tx) => {
     await shareOrg(tx, scope)
     // It may take over appliances of other upgrades, which all transactions lock in the same order.
     await lockUnfinishedUpgrades(tx, scope)
@@ -36,7 +39,10 @@ export async function updateMxedgeUpgrade(
         "The upgrade can't be changed at this site, because it was created in the organization: this needs access to it",
       )
     const { document, request } = revise(upgrade)
-    if (request === null) return rename(ctx, tx, scope, { upgrade, document })
+    if (request === null) {
+      await rename(ctx, tx, scope, { upgrade, document })
+      return null
+    }
     if (status !== 'queued' || stopping !== null)
       throw new AppError(
         'conflict',
@@ -44,6 +50,9 @@ export async function updateMxedgeUpgrade(
       )
     return replan(ctx, tx, scope, { upgrade, request })
   })
+  if (replanned === null) return
+  countReleasedMxedges(ctx.metrics, replanned.released)
+  if (replanned.began !== null) countMxedgeHold(ctx.metrics, replanned.began)
 }
 
 /** Keeps the plan with its approvals. */
@@ -64,18 +73,24 @@ async function rename(
   })
 }
 
+interface Replanned {
+  readonly released: ReleasedMxedges
+  /** The pause that has begun by it. */
+  readonly began: UpgradeHold | null
+}
+
 async function replan(
   ctx: Context,
   tx: Tx,
   scope: PlaceScope,
   { upgrade, request }: { readonly upgrade: MxedgeUpgrade; readonly request: MxedgeUpgradeRequest },
-): Promise<void> {
+): Promise<Replanned> {
   const { id, siteId, hold } = upgrade
   const at = ctx.clock.now()
   const nowMs = ctx.serviceClock.nowMs()
   await deleteTargets(tx, scope, id)
   const planned = await planUpgrade(tx, scope, { id, siteId, request, now: at, nowMs })
-  await takeOver(tx, scope, planned, { now: at, nowMs })
+  const released = await takeOver(tx, scope, planned, { now: at, nowMs })
   const { plan, joining, hold: wait } = planned.upgrade
   // A pause by a person goes on, unless nothing is left to pause and nothing joins.
   const isPaused = hold?.by === 'user' && (plan.planned > 0 || joining !== null)
@@ -88,4 +103,5 @@ async function replan(
     message: `Change upgrade ${id} to`,
     at,
   })
+  return { released, began: hold === null ? revised.hold : null }
 }

@@ -36,9 +36,30 @@ it('count appliances by result and cause, and show those of running upgrades', a
       'signalbox_mxedge_upgrade_appliances_failed_total{cause="refused"} 1',
       'signalbox_mxedge_upgrade_appliance_step_seconds_count{state="commanded"} 3',
       'signalbox_mxedge_upgrade_phase_seconds_count 2',
+      'signalbox_mxedge_upgrade_holds_total{by="approval"} 1',
       'signalbox_mxedge_upgrades_ended_total{status="completed"} 1',
     ]),
   )
   const running = /^signalbox_mxedge_upgrade(s_running|_appliances)\{/
   expect(lines.filter((line) => running.test(line))).toEqual([])
+})
+
+it('count appliances that are excluded or taken over, upgrades that end by that, and waits for an approval of the start', async () => {
+  const values = async () => {
+    const counted =
+      /^signalbox_mxedge_upgrade(?:_appliances_ended_total\{result="cancelled"|s_ended_total\{status="cancelled"|_holds_total\{by="approval")\} (.*)$/
+    const lines = await linesOfMetrics()
+    return lines.flatMap((line) => counted.exec(line)?.[1] ?? []).map(Number)
+  }
+  const before = await values()
+  const start_time = Math.floor(clock.now().getTime() / 1000) + 3600
+  const { id } = await upgrade(given.world, given.tunterm({ start_time }))
+  await given.act(id, 'exclude', { mxedge_ids: given.boxes.slice(0, 1) })
+  const phase_gates = [{ phase: 0, wait_for: 'approval' }]
+  await upgrade(given.world, given.tunterm({ start_time, supersede: true, phase_gates }))
+  const after = await values()
+  const total = (some: readonly number[]): number => some.reduce((sum, value) => sum + value, 0)
+  expect(after).toHaveLength(3)
+  // Three appliances, one upgrade, one wait.
+  expect(total(after) - total(before)).toBe(5)
 })
