@@ -13,7 +13,7 @@ import { advanceRollouts } from '../../src/rollout/worker.ts'
 import { addSite, claimNewDevice, connectDevice } from '../support/fleets/devices.ts'
 import { uploadPackage } from '../edge/upgrades/packages.ts'
 import { addBox, playUpgrades, upgrade as upgradeBoxes } from '../edge/upgrades/upgrade-world.ts'
-import { type Fleet, NEW, createFleet, seedOrg } from '../support/fleets/fleet.ts'
+import { type Fleet, NEW, type SeededDevice, createFleet, seedOrg } from '../support/fleets/fleet.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/servers/server.ts'
 import { type Path, startPath } from './path.ts'
 import { type Running, startSignalbox } from './run-signalbox.ts'
@@ -44,6 +44,8 @@ it('watches devices and sites that join later', async () => {
 describe('the progress of an upgrade', () => {
   interface Watching {
     readonly watching: Running
+    readonly fleet: Fleet
+    readonly devices: readonly SeededDevice[]
     readonly path: Path
     readonly act: (action: 'pause' | 'resume') => Promise<unknown>
     readonly advance: (answers: Parameters<Fleet['answer']>[0]) => Promise<void>
@@ -58,7 +60,8 @@ describe('the progress of an upgrade', () => {
     const admin: TestOrg = await server.addOrg(name)
     const org = await seedOrg(server.ctx, [{ devices: 3, name: 'Berlin' }], admin.orgId)
     const fleet = createFleet(server.ctx, [org])
-    await fleet.connect(org.sites.flatMap((site) => site.devices))
+    const devices = org.sites.flatMap((site) => site.devices)
+    await fleet.connect(devices)
     const body = { site_ids: org.sites.map((site) => site.id), version: NEW, strategy }
     const { body: made } = await server.call('POST', `/orgs/${admin.orgId}/devices/upgrade`, { as: admin, body })
     const path = await startPath(server.url)
@@ -67,6 +70,8 @@ describe('the progress of an upgrade', () => {
     const options = { ...defaultRolloutOptions, soakMs: 0 }
     return {
       watching,
+      fleet,
+      devices,
       path,
       act: (action) => server.call('POST', `/orgs/${admin.orgId}/devices/upgrade/${made.id}/${action}`, { as: admin }),
       async advance(answers) {
@@ -120,6 +125,22 @@ describe('the progress of an upgrade', () => {
     expect(watching.lines).toEqual(['3 of 3 upgraded'])
   })
 
+  it.each([
+    ['by the stream', null],
+    ['where no stream gets through', /upgrade: websocket/i],
+  ])('says for how many devices it waits that are offline, %s', async (name, blocked) => {
+    const parts = await start(`Offline ${name}`, (path) => path.block(blocked))
+    const { watching, fleet, devices, advance } = parts
+    await watching.told(/ 0 % /)
+    const absent = devices.slice(0, 1)
+    await fleet.disconnect(absent)
+    for (let rounds = 0; rounds < 6; rounds += 1) await advance(() => 'upgrades')
+    await watching.told(/\nwaiting: 1 device is offline\n/)
+    await fleet.connect(absent)
+    await play(parts)
+    expect(watching.lines).toEqual(['3 of 3 upgraded'])
+  })
+
   it('is read again and again where no stream gets through', async () => {
     const parts = await start('Polled', (path) => path.block(/upgrade: websocket/i))
     await parts.watching.told(/ 0 % /)
@@ -136,8 +157,8 @@ describe('the progress of an upgrade', () => {
     const answer = { upgrades: [{ upgrade: { status: 'completed', targets: { total: 1, upgraded: ['a'] } } }] }
     let reads = 0
     const waiting = { upgrades: [{ upgrade: { status: 'queued', targets: { total: 1, scheduled: ['a'] } } }] }
-    const peer = createServer((_request, response) => {
-      reads += 1
+    const peer = createServer(({ url = '' }, response) => {
+      if (!url.includes('/report')) reads += 1
       response.end(JSON.stringify(reads < 3 ? waiting : answer))
     })
     const sockets = new WebSocketServer({ server: peer })

@@ -104,14 +104,30 @@ function applianceProgressOf(upgrade: JsonObject): Progress {
       cancelled: count('cancelled'),
     },
     hasEnded: hasEnded(upgrade),
-    holdReason: holdReasonOf(upgrade) ?? offlineReasonOf(upgrade),
+    holdReason: holdReasonOf(upgrade) ?? applianceOfflineReasonOf(upgrade),
   }
 }
 
-/** Returns for which appliances an upgrade waits; null while there is anything else to do. */
-function offlineReasonOf(upgrade: JsonObject): string | null {
+function applianceOfflineReasonOf(upgrade: JsonObject): string | null {
   const { queued, upgrading } = objectOf(upgrade['counts'])
-  const offline = Number(upgrade['offline'] ?? 0)
-  if (offline === 0 || offline !== queued || upgrading !== 0 || hasEnded(upgrade)) return null
-  return offline === 1 ? '1 edge appliance is offline' : `${offline} edge appliances are offline`
+  if (upgrading !== 0 || hasEnded(upgrade)) return null
+  return offlineReasonOf(upgrade, Number(queued), 'edge appliance')
+}
+
+/**
+ * Returns for how many devices or appliances an upgrade waits that are offline; null while there is anything else to do.
+ * @param shown Its record or its report. @param waiting How many have not begun; none is under way.
+ */
+export function offlineReasonOf(shown: JsonObject, waiting: number, unit: string): string | null {
+  const offline = Number(shown['offline'] ?? 0)
+  if (offline === 0 || offline !== waiting) return null
+  return offline === 1 ? `1 ${unit} is offline` : `${offline} ${unit}s are offline`
+}
+
+/** Returns how many devices have not begun, if no other one is under way and nothing holds the upgrade; 0: there is more to do. */
+export function countOnlyWaiting({ counts, hasEnded: isOver, holdReason }: Progress): number {
+  const { scheduled = 0, ...others } = counts
+  const ended = others.upgraded + others.failed + others.skipped + others.cancelled
+  const known = Object.values(others).reduce((sum, count) => sum + count, 0)
+  return isOver || holdReason !== null || known > ended ? 0 : scheduled
 }

@@ -5,7 +5,14 @@ import { bar, reasonText } from '../output.ts'
 import type { Session } from '../session.ts'
 import { followStream } from '../stream.ts'
 import { type FoundUpgrade, type UpgradeKind, upgradeKinds } from './upgrade-kinds.ts'
-import { type Progress, liveProgressOf, progressOf, stopReasonOf } from './upgrade-progress.ts'
+import {
+  type Progress,
+  countOnlyWaiting,
+  liveProgressOf,
+  offlineReasonOf,
+  progressOf,
+  stopReasonOf,
+} from './upgrade-progress.ts'
 
 /** How often an upgrade is read while there is no stream. */
 const POLL_MS = 2000
@@ -25,9 +32,20 @@ export async function watchUpgrade(session: Session, api: Api, watched: WatchedU
   let isLive = false
   let [hasRead, isLost] = [false, false]
   let toldReason: string | null = null
+  let latest: Progress | null = null
 
-  function show(progress: Progress): void {
-    const { holdReason } = progress
+  /** Only the report of devices and routers says how many of them are offline. */
+  async function findHoldReason(progress: Progress): Promise<string | null> {
+    const waiting = kind === 'mxedge' ? 0 : countOnlyWaiting(progress)
+    if (waiting === 0) return progress.holdReason
+    return offlineReasonOf(objectOf(await api.get(`${path}/report?devices=false`)), waiting, upgradeKinds[kind].unit)
+  }
+
+  async function show(progress: Progress): Promise<void> {
+    latest = progress
+    const holdReason = await findHoldReason(progress)
+    // Meanwhile the upgrade may have gone on.
+    if (latest !== progress) return
     // It has a line of its own: a terminal cuts the line of the progress.
     if (holdReason !== null && holdReason !== toldReason) session.output.tell(`waiting: ${reasonText(holdReason)}`)
     toldReason = holdReason
@@ -40,7 +58,7 @@ export async function watchUpgrade(session: Session, api: Api, watched: WatchedU
     if (over.signal.aborted) return
     const progress = progressOf(kind, upgrade)
     hasRead = true
-    show(progress)
+    await show(progress)
     if (!progress.hasEnded) return
     ended.resolve(upgrade)
     over.abort()
@@ -65,7 +83,7 @@ export async function watchUpgrade(session: Session, api: Api, watched: WatchedU
       async onData(data) {
         const progress = liveProgressOf(watched, data)
         if (progress === null || over.signal.aborted) return
-        show(progress)
+        await show(progress)
         if (progress.hasEnded) await read()
       },
       async onGap() {
