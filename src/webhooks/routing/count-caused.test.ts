@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { countCaused } from './count-caused.ts'
 import type { Subscriber } from './planning/plan-round.ts'
 
-const hearersOf = (count: number): Subscriber[] =>
+const recipientsOf = (count: number): Subscriber[] =>
   Array.from({ length: count }, (_, index) => ({
     orgId: 'org',
     id: String(index),
@@ -12,11 +12,11 @@ const hearersOf = (count: number): Subscriber[] =>
     byDevice: false,
   }))
 
-const eventOf = (adminId: string | null, hearers: number, topic = 'audits') => ({
+const eventOf = (adminId: string | null, recipients: number, topic = 'audits') => ({
   orgId: 'org',
   topic,
   json: JSON.stringify({ admin_id: adminId }),
-  hearers: hearersOf(hearers),
+  recipients: recipientsOf(recipients),
 })
 
 it('adds up the messages of the changes of each account', () => {

@@ -9,14 +9,14 @@ const MANY_MESSAGES = 8
  * @returns By the person, or the organization whose token it was.
  */
 export function countCaused(
-  events: readonly Pick<RoutedEvent, 'orgId' | 'topic' | 'json' | 'hearers'>[],
+  events: readonly Pick<RoutedEvent, 'orgId' | 'topic' | 'json' | 'recipients'>[],
 ): ReadonlyMap<string, number> {
   const counts = new Map<string, number>()
-  for (const { orgId, topic, json, hearers } of events) {
-    if (topic !== 'audits' || hearers.length < MANY_MESSAGES) continue
+  for (const { orgId, topic, json, recipients } of events) {
+    if (topic !== 'audits' || recipients.length < MANY_MESSAGES) continue
     const { admin_id: adminId } = JSON.parse(json) as { readonly admin_id?: string | null }
     const account = adminId ?? orgId
-    counts.set(account, (counts.get(account) ?? 0) + hearers.length)
+    counts.set(account, (counts.get(account) ?? 0) + recipients.length)
   }
   return counts
 }

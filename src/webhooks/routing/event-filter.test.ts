@@ -14,8 +14,8 @@ it('reads an event once for all filters, and lists the members of its objects on
   }
   const parse = vi.spyOn(JSON, 'parse').mockReturnValue(new Proxy({ a: { b: 1 }, c: { b: 2 } }, { ownKeys }))
   onTestFinished(() => parse.mockRestore())
-  const hearers = [1, 2, 3].map((b) => subscriber(`w${b}`, `$.events[0][?@.b == ${b}]`))
-  const steps = createEventFilter()({ topic: 'audits', json: '{}' }, [...hearers, subscriber('all', null)])
+  const recipients = [1, 2, 3].map((b) => subscriber(`w${b}`, `$.events[0][?@.b == ${b}]`))
+  const steps = createEventFilter()({ topic: 'audits', json: '{}' }, [...recipients, subscriber('all', null)])
   let step = steps.next()
   while (step.done !== true) step = steps.next()
   expect(step.value.map(({ id }) => id)).toEqual(['w1', 'w2', 'all'])

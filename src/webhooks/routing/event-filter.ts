@@ -4,7 +4,7 @@ import type { Steps } from '../../platform/queues/next-turn.ts'
 import type { Subscriber } from './planning/plan-round.ts'
 
 /** Returns the subscribers whose filters the event passes. */
-export type EventFilter = (event: FilteredEvent, hearers: readonly Subscriber[]) => Steps<readonly Subscriber[]>
+export type EventFilter = (event: FilteredEvent, recipients: readonly Subscriber[]) => Steps<readonly Subscriber[]>
 
 export interface FilteredEvent {
   readonly topic: string
@@ -25,13 +25,13 @@ export function createEventFilter(): EventFilter {
     return path
   }
 
-  return function* filterHearers({ topic, json }, hearers) {
-    if (hearers.every(({ filter }) => filter === null)) return hearers
+  return function* filterRecipients({ topic, json }, recipients) {
+    if (recipients.every(({ filter }) => filter === null)) return recipients
     const message = { topic, events: [JSON.parse(json) as unknown] }
     const members: ListedMembers = new Map()
     const passed: Subscriber[] = []
-    for (const hearer of hearers) {
-      if (hearer.filter === null || selectsAny(pathOf(hearer.filter), message, members)) passed.push(hearer)
+    for (const recipient of recipients) {
+      if (recipient.filter === null || selectsAny(pathOf(recipient.filter), message, members)) passed.push(recipient)
       yield
     }
     return passed

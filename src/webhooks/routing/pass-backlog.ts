@@ -86,14 +86,14 @@ export function createPassBacklog({
   function passFirst({ events, subscribers }: WaitingQueue): { readonly count: number; readonly mayWait: boolean } {
     for (const [count, event] of events.entries()) {
       const { json } = event
-      const hearer = onlyHearerOf(event, subscribers)
-      const room = hearer === null ? null : roomFor(backlogOf(queueOf(event), hearer.id))
-      if (hearer === null || room === null || json === null) return { count, mayWait: false }
+      const recipient = onlyRecipientOf(event, subscribers)
+      const room = recipient === null ? null : roomFor(backlogOf(queueOf(event), recipient.id))
+      if (recipient === null || room === null || json === null) return { count, mayWait: false }
       if (room === 0) {
-        awaitRoom(hearer.id)
+        awaitRoom(recipient.id)
         return { count, mayWait: true }
       }
-      if (!send(Object.assign(event, { json }), hearer.id)) return { count, mayWait: false }
+      if (!send(Object.assign(event, { json }), recipient.id)) return { count, mayWait: false }
     }
     return { count: events.length, mayWait: true }
   }
@@ -130,12 +130,12 @@ export function createPassBacklog({
  * Returns the webhook that gets an event in a message of its own, if no other one gets events of its queue: they would wait while
  * its lane has no room. Returns null otherwise, and if its filter or the device of the event matters.
  */
-export function onlyHearerOf(
+export function onlyRecipientOf(
   event: Omit<WaitingEvent, 'sentTo'>,
-  [hearer, ...others]: readonly Subscriber[],
+  [recipient, ...others]: readonly Subscriber[],
 ): Subscriber | null {
   if (event.routedTo !== null || event.bytes > MAX_EVENT_BYTES) return null
-  if (hearer === undefined || others.length > 0) return null
-  if (hearer.siteId !== null && hearer.siteId !== event.siteId) return null
-  return hearer.singleEvent && hearer.filter === null && !hearer.byDevice ? hearer : null
+  if (recipient === undefined || others.length > 0) return null
+  if (recipient.siteId !== null && recipient.siteId !== event.siteId) return null
+  return recipient.singleEvent && recipient.filter === null && !recipient.byDevice ? recipient : null
 }

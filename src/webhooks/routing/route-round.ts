@@ -60,7 +60,7 @@ export async function routeFound(ctx: Context, round: Round, waiting: readonly W
   round.routing = plan.steps.map(({ event }) => event.id)
   const oversized = await removeUnroutable(ctx, plan, round.now)
   const routed = plan.steps.length > 0 ? await routeSteps(ctx, plan.steps, round) : nothing
-  const gone = [...routed.gone, ...plan.unheard, ...plan.oversized]
+  const gone = [...routed.gone, ...plan.withoutRecipients, ...plan.oversized]
   return { ...routed, oversized, gone, complete: plan.complete }
 }
 
@@ -72,14 +72,14 @@ function rotate(items: readonly WaitingQueue[], by: number): readonly WaitingQue
 /** @returns The events that were too large for a message. */
 async function removeUnroutable(
   ctx: Context,
-  { unheard, oversized }: RoundPlan,
+  { withoutRecipients, oversized }: RoundPlan,
   now: Date,
 ): Promise<readonly SetAsideEvent[]> {
-  if (unheard.length === 0 && oversized.length === 0) return []
+  if (withoutRecipients.length === 0 && oversized.length === 0) return []
   const reasonOf = ({ bytes }: { readonly bytes: number }): string =>
     `The event has ${bytes} bytes, a message may have ${MAX_EVENT_BYTES}`
   // An event without subscribers is found again if its deletion is lost.
-  if (unheard.length > 0) await inUnflushedTx(onQueues(ctx), (tx) => deleteEvents(tx, unheard))
+  if (withoutRecipients.length > 0) await inUnflushedTx(onQueues(ctx), (tx) => deleteEvents(tx, withoutRecipients))
   return oversized.length === 0 ? [] : inTx(ctx, (tx) => setAsideAndReport(tx, oversized, { at: now, reasonOf }))
 }
 
@@ -127,12 +127,12 @@ function* filterEvents(
 ): Steps<readonly RoutedEvent[]> {
   const filter = createEventFilter()
   const events: RoutedEvent[] = []
-  for (const { event, hearers } of steps) {
+  for (const { event, recipients } of steps) {
     const { id, orgId, topic, sentTo } = event
     const json = event.json ?? texts?.get(id)
     // The event is missing when its organization is being deleted, or its audit record has been.
     if (json === undefined) continue
-    events.push({ id, orgId, topic, json, hearers: yield* filter({ topic, json }, hearers), sentTo })
+    events.push({ id, orgId, topic, json, recipients: yield* filter({ topic, json }, recipients), sentTo })
   }
   return events
 }

@@ -2,7 +2,7 @@ import { type QueuedEvent, isQueuedEvent } from '../../events/store.ts'
 import type { WokenRow } from '../../platform/database/wakes.ts'
 import type { DirectDelivery } from '../delivery/direct-delivery.ts'
 import { type AnnouncedEvent, type KnownEvents, queueOf } from './known/known-events.ts'
-import { type PassBacklog, createPassBacklog, onlyHearerOf } from './pass-backlog.ts'
+import { type PassBacklog, createPassBacklog, onlyRecipientOf } from './pass-backlog.ts'
 import { messageBody } from './planning/plan-messages.ts'
 import { createSentBefore } from './sent-before.ts'
 import { MAX_EVENT_BYTES, type WaitingQueue } from './planning/plan-round.ts'
@@ -102,9 +102,9 @@ export function createSendNow({ direct, known, isReady, onReturn, onRoom, nowMs 
     // None behind an event that had to be routed was passed on.
     let mayBePassed = true
     const waiting = events.map((event) => {
-      const hearer = mayBePassed ? onlyHearerOf(event, subscribers) : null
-      mayBePassed = hearer !== null
-      return Object.assign(event, { sentTo: sentBefore.webhookOf(event, hearer?.id ?? null) })
+      const recipient = mayBePassed ? onlyRecipientOf(event, subscribers) : null
+      mayBePassed = recipient !== null
+      return Object.assign(event, { sentTo: sentBefore.webhookOf(event, recipient?.id ?? null) })
     })
     return { events: waiting, subscribers }
   }

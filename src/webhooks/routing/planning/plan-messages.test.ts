@@ -5,7 +5,7 @@ import { type RoutedEvent, planMessages } from './plan-messages.ts'
 import type { Subscriber } from './plan-round.ts'
 
 type Listener = Subscriber & { readonly topics: readonly string[] }
-type Event = Omit<RoutedEvent, 'hearers'> & { readonly siteId: string | null }
+type Event = Omit<RoutedEvent, 'recipients'> & { readonly siteId: string | null }
 
 const counter = () => {
   let next = 0
@@ -42,7 +42,7 @@ function hears({ orgId, siteId, topics }: Listener, one: Event): boolean {
 }
 
 function heardBy(events: readonly Event[], subscribers: readonly Listener[]): RoutedEvent[] {
-  return events.map((one) => ({ ...one, hearers: subscribers.filter((subscriber) => hears(subscriber, one)) }))
+  return events.map((one) => ({ ...one, recipients: subscribers.filter((subscriber) => hears(subscriber, one)) }))
 }
 
 describe('planMessages', () => {
@@ -85,7 +85,7 @@ describe('planMessages', () => {
   })
 
   it('makes one body for all who get the same events', () => {
-    const hearers: Subscriber[] = ['v', 'w'].map((id) => ({
+    const recipients: Subscriber[] = ['v', 'w'].map((id) => ({
       orgId: 'o',
       id,
       siteId: null,
@@ -93,8 +93,8 @@ describe('planMessages', () => {
       filter: null,
       byDevice: false,
     }))
-    const events = ['1', '2'].map((json) => ({ id: json, orgId: 'o', topic: 'audits', json, hearers, sentTo: null }))
-    const alone = { id: '3', orgId: 'o', topic: 'audits', json: '3', hearers: hearers.slice(1), sentTo: null }
+    const events = ['1', '2'].map((json) => ({ id: json, orgId: 'o', topic: 'audits', json, recipients, sentTo: null }))
+    const alone = { id: '3', orgId: 'o', topic: 'audits', json: '3', recipients: recipients.slice(1), sentTo: null }
     expect(new Set(planMessages(events, counter()).map(({ body }) => body)).size).toBe(1)
     expect(new Set(planMessages([...events, alone], counter()).map(({ body }) => body)).size).toBe(2)
   })
@@ -108,13 +108,13 @@ describe('planMessages', () => {
       filter: null,
       byDevice: false,
     }))
-    const hearers = [first, second].filter((one) => one !== undefined)
+    const recipients = [first, second].filter((one) => one !== undefined)
     const events = ['1', '2'].map((json) => ({
       id: `e${json}`,
       orgId: 'o',
       topic: 'audits',
       json,
-      hearers,
+      recipients,
       sentTo: 'v',
     }))
     const messages = planMessages(events, counter()).map(({ id, webhookId, body }) => [id, webhookId, body.toString()])
@@ -134,7 +134,7 @@ describe('planMessages', () => {
         id: 'e',
         orgId: 'o',
         sentTo: null,
-        hearers: [all],
+        recipients: [all],
         topic: 'audits',
         json: JSON.stringify('ü'.repeat((size - 2) / 2)),
       }))

@@ -7,7 +7,7 @@ export interface RoutedEvent {
   readonly orgId: string
   readonly topic: string
   readonly json: string
-  readonly hearers: readonly Subscriber[]
+  readonly recipients: readonly Subscriber[]
   /** The webhook that may have received the event in a message of its own, with the id of the event; null if none. */
   readonly sentTo: string | null
 }
@@ -38,7 +38,7 @@ export const MAX_MESSAGE_EVENTS = 100
 const MAX_BYTES = 256 * 1024
 
 /**
- * Groups events into messages: each event once per hearer, one topic per message, and for some hearers one device per
+ * Groups events into messages: each event once per recipient, one topic per message, and for some recipients one device per
  * message, in the order of `events`. Messages with the same events share their body. What may have been sent already gets
  * the same id and body again.
  */
@@ -46,8 +46,8 @@ export function planMessages(events: readonly RoutedEvent[], newId: () => string
   const bodyOf = shareBodies(events)
   const heard = new Map<string, Heard>()
   for (const event of events) {
-    const deviceKey = event.hearers.some(({ byDevice }) => byDevice) ? deviceKeyOf(JSON.parse(event.json)) : null
-    for (const subscriber of event.hearers) {
+    const deviceKey = event.recipients.some(({ byDevice }) => byDevice) ? deviceKeyOf(JSON.parse(event.json)) : null
+    for (const subscriber of event.recipients) {
       const orderKey = subscriber.byDevice ? deviceKey : null
       const sentId = event.sentTo === subscriber.id ? event.id : null
       const key = `${subscriber.id} ${event.topic} ${orderKey ?? ''} ${sentId ?? ''}`

@@ -36,15 +36,15 @@ function routeAll(queues: readonly (readonly WaitingEvent[])[], all: readonly Su
     rounds += 1
     const plan = planRound(queuesOf(waiting, all), { ...limits, events })
     expect(plan.steps.length).toBeLessThanOrEqual(events)
-    const bytes = plan.steps.reduce((sum, step) => sum + step.event.bytes * step.hearers.length, 0)
+    const bytes = plan.steps.reduce((sum, step) => sum + step.event.bytes * step.recipients.length, 0)
     expect(bytes).toBeLessThanOrEqual(MAX_BYTES)
     for (const {
       event: { id },
-      hearers,
+      recipients,
     } of plan.steps)
-      for (const one of hearers) received.get(one.id)?.push(id)
+      for (const one of recipients) received.get(one.id)?.push(id)
     const left = new Map(plan.steps.map((step) => [step.event.id, step.routedTo]))
-    gone.push(...plan.unheard, ...plan.oversized)
+    gone.push(...plan.withoutRecipients, ...plan.oversized)
     waiting = waiting
       .map((queue) =>
         queue.flatMap((one) => {
@@ -83,7 +83,7 @@ describe('planRound', () => {
     const all = [...subscribers('a', 140), ...subscribers('b', 1)]
     const large = event('large', { bytes: 2_000_000 })
     const { steps, complete } = planRound(queuesOf([[large], [event('small', { orgId: 'b' })]], all), limits)
-    expect(steps.map((step) => [step.event.id, step.hearers.length, step.routedTo])).toEqual([
+    expect(steps.map((step) => [step.event.id, step.recipients.length, step.routedTo])).toEqual([
       // What the small event does not need is the large one's.
       ['large', 2, 'a-0001'],
       ['small', 1, null],
@@ -129,13 +129,13 @@ describe('planRound', () => {
 
   it('continues after the last webhook of the previous round', () => {
     const [step] = planRound(queuesOf([[event('e', { routedTo: 'a-0001' })]], subscribers('a', 4)), limits).steps
-    expect(step?.hearers.map(({ id }) => id)).toEqual(['a-0002', 'a-0003'])
+    expect(step?.recipients.map(({ id }) => id)).toEqual(['a-0002', 'a-0003'])
   })
 
   it('limits the number of messages of tiny events', () => {
     const queue = Array.from({ length: 1000 }, (_, index) => event(String(index), { bytes: 2 }))
     const { steps } = planRound(queuesOf([queue], subscribers('a', 1000)), limits)
-    const messages = steps.reduce((sum, { hearers }) => sum + hearers.length, 0)
+    const messages = steps.reduce((sum, { recipients }) => sum + recipients.length, 0)
     expect(messages).toBeGreaterThan(5000)
     expect(messages).toBeLessThan(10_000)
   })
@@ -146,7 +146,7 @@ describe('planRound', () => {
     const hearingsWith = (filters: number): number => {
       const some = all.map((one, index) => Object.assign({}, one, index < filters && { filter: '$' }))
       const { steps } = planRound(queuesOf([queue], some), limits)
-      return steps.reduce((sum, { hearers }) => sum + hearers.length, 0)
+      return steps.reduce((sum, { recipients }) => sum + recipients.length, 0)
     }
     expect(hearingsWith(100)).toBeGreaterThan(100)
     expect(hearingsWith(100)).toBeLessThan(300)
@@ -156,9 +156,9 @@ describe('planRound', () => {
   it('separates events without subscribers and events that are too large for a message', () => {
     const queue = [event('too large', { bytes: MAX_EVENT_BYTES + 1 }), event('of a site', { siteId: 's' }), event('x')]
     const ofSite = subscribers('a', 1).map((one) => Object.assign(one, { siteId: 's' }))
-    const { steps, unheard, oversized } = planRound(queuesOf([queue], ofSite), limits)
+    const { steps, withoutRecipients, oversized } = planRound(queuesOf([queue], ofSite), limits)
     expect(steps.map((step) => step.event.id)).toEqual(['of a site'])
-    expect({ unheard, oversized }).toEqual({ unheard: ['x'], oversized: ['too large'] })
+    expect({ withoutRecipients, oversized }).toEqual({ withoutRecipients: ['x'], oversized: ['too large'] })
   })
 })
 
@@ -182,8 +182,8 @@ describe('events that may have been sent', () => {
         const events = queueOf(of)
         const plan = planRound([{ events, subscribers: all }], limits)
         const renewed = new Set<string>()
-        for (const { event: one, hearers } of plan.steps)
-          for (const { id } of hearers) {
+        for (const { event: one, recipients } of plan.steps)
+          for (const { id } of recipients) {
             if (id === one.sentTo) expect(renewed.has(id)).toBe(false)
             else renewed.add(id)
           }

@@ -44,15 +44,15 @@ export interface RoundLimits {
 export interface RoundStep {
   readonly event: WaitingEvent
   /** In order of id; never empty. */
-  readonly hearers: readonly Subscriber[]
-  /** The last of `hearers` when others are left for the next round; null when the event is done. */
+  readonly recipients: readonly Subscriber[]
+  /** The last of `recipients` when others are left for the next round; null when the event is done. */
   readonly routedTo: string | null
 }
 
 export interface RoundPlan {
   readonly steps: readonly RoundStep[]
   /** Ids of events that no webhook, or no further webhook, subscribes to. */
-  readonly unheard: readonly string[]
+  readonly withoutRecipients: readonly string[]
   /** Ids of events that are larger than the largest message. */
   readonly oversized: readonly string[]
   /** False when something was left for the next round. */
@@ -75,7 +75,12 @@ const FILTER_BYTES = 16 * 1024
  * events of the queue wait until it is done, so that each webhook gets them in order.
  */
 export function planRound(queues: readonly WaitingQueue[], limits: RoundLimits): RoundPlan {
-  const plan = { steps: [] as RoundStep[], unheard: [] as string[], oversized: [] as string[], complete: true }
+  const plan = {
+    steps: [] as RoundStep[],
+    withoutRecipients: [] as string[],
+    oversized: [] as string[],
+    complete: true,
+  }
   let bytesLeft = limits.bytes
   const share = shareOf(limits.bytes, queues.map(costOf))
   for (const { events, subscribers } of queues) {
@@ -84,9 +89,9 @@ export function planRound(queues: readonly WaitingQueue[], limits: RoundLimits):
     let shareLeft = share
     let stepsOfQueue = 0
     for (const event of events) {
-      const hearers = hearersOf(event, subscribers)
+      const recipients = recipientsOf(event, subscribers)
       if (event.bytes > MAX_EVENT_BYTES) plan.oversized.push(event.id)
-      else if (hearers.length === 0) plan.unheard.push(event.id)
+      else if (recipients.length === 0) plan.withoutRecipients.push(event.id)
       else if (event.sentTo !== null && gatheringIds.has(event.sentTo)) {
         // Its message has the id of the event, and would come before the messages of this round.
         plan.complete = false
@@ -96,12 +101,12 @@ export function planRound(queues: readonly WaitingQueue[], limits: RoundLimits):
         const room = Math.floor(Math.min(shareLeft, bytesLeft) / costEach)
         // One message is planned even if it exceeds the share; otherwise it would wait forever.
         const least = stepsOfQueue === 0 && (plan.steps.length === 0 || costEach <= bytesLeft) ? 1 : 0
-        const routed = hearers.slice(0, Math.max(room, least))
-        const isCut = routed.length < hearers.length
+        const routed = recipients.slice(0, Math.max(room, least))
+        const isCut = routed.length < recipients.length
         // Splitting an event makes batches smaller, so only an event that blocks its queue is split.
         plan.complete &&= !isCut && plan.steps.length < limits.events
         if (plan.steps.length >= limits.events || routed.length === 0 || (isCut && stepsOfQueue > 0)) break
-        plan.steps.push({ event, hearers: routed, routedTo: isCut ? (routed.at(-1)?.id ?? null) : null })
+        plan.steps.push({ event, recipients: routed, routedTo: isCut ? (routed.at(-1)?.id ?? null) : null })
         gatheringIds.add(event, routed)
         stepsOfQueue += 1
         shareLeft -= routed.length * costEach
@@ -145,14 +150,14 @@ function gatheringIdsOf(events: readonly WaitingEvent[]) {
   const isNeeded = events.some(({ sentTo }) => sentTo !== null)
   return {
     has: (id: string) => ids.has(id),
-    add({ sentTo }: WaitingEvent, hearers: readonly Subscriber[]) {
-      if (isNeeded) for (const { id } of hearers) if (id !== sentTo) ids.add(id)
+    add({ sentTo }: WaitingEvent, recipients: readonly Subscriber[]) {
+      if (isNeeded) for (const { id } of recipients) if (id !== sentTo) ids.add(id)
     },
   }
 }
 
 /** Returns the subscribers that are to get the event and have not got it yet. */
-function hearersOf({ siteId, routedTo }: WaitingEvent, subscribers: readonly Subscriber[]): readonly Subscriber[] {
+function recipientsOf({ siteId, routedTo }: WaitingEvent, subscribers: readonly Subscriber[]): readonly Subscriber[] {
   return subscribers.filter(
     (subscriber) =>
       (subscriber.siteId === null || subscriber.siteId === siteId) && (routedTo === null || subscriber.id > routedTo),
