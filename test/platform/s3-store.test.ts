@@ -92,6 +92,23 @@ test('a whole object may come without a range, but only if it has the size', asy
   await expect(objects.open('image', { start: 0, end: content.length })).rejects.toMatchObject(unavailable)
 })
 
+const noSuch = (what: string) => `<?xml version="1.0"?><Error><Code>NoSuch${what}</Code><Message>None</Message></Error>`
+
+test('an object is missing if the store says so', async () => {
+  const { objects } = await startStore((response) => response.writeHead(404).end(noSuch('Key')))
+  expect(await objects.open('image', { start: 0, end: 9 })).toBeNull()
+})
+
+test.each([
+  ['does not have the bucket', noSuch('Bucket')],
+  ['answers nothing', ''],
+  ['is another server', '<!doctype html><html><body><h1>404 Not Found</h1></body></html>'],
+])('no object is missing if what answers 404 %s', async (_, page) => {
+  const { objects, said } = await startStore((response) => response.writeHead(404).end(page))
+  await expect(objects.open('image', { start: 0, end: 9 })).rejects.toMatchObject(unavailable)
+  expect(said()).toContain('the object store failed to read an object')
+})
+
 test('a store that does not answer is given up, but not one whose answer is long', async () => {
   const begun: ServerResponse[] = []
   const { objects, said } = await startStore((response, { url }) => {

@@ -179,6 +179,7 @@ function isOfRange(
   return ContentRange.startsWith(`bytes ${start}-${end}/`)
 }
 
+/** Any server answers 404 to what it does not know. Only a store has a code for objects. */
 function isMissing(error: unknown): boolean {
-  return error instanceof Error && (error.name === 'NoSuchKey' || error.name === 'NotFound')
+  return error instanceof Error && error.name === 'NoSuchKey'
 }
