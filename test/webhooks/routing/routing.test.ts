@@ -5,6 +5,7 @@ import type { OrgScope } from '../../../src/access/scope.ts'
 import { insertOutbox } from '../../../src/events/store.ts'
 import { inTx, json } from '../../../src/platform/database/db.ts'
 import { wakeAfterCommit } from '../../../src/platform/database/wakes.ts'
+import { routeMessages } from '../../../src/webhooks/routing/store-routed.ts'
 import { findQueues, firstKey, lowestId } from '../../../src/webhooks/routing/store.ts'
 import { lockWebhookAndLane } from '../../../src/webhooks/store.ts'
 import { createTestClock } from '../../support/test-clock.ts'
@@ -98,6 +99,24 @@ it('leaves an event alone that another transaction changes, and routes it when t
   await expect(deletion).rejects.toThrow('rolled back')
   await waitUntil('it is routed', async () => (await messagesOf(harness, scope)).count === 1)
   expect(await outbox(harness)).toEqual([])
+})
+
+it('leaves an event alone of which another router has routed a part since it was read', async () => {
+  const { ctx, scope } = harness
+  const { orgId } = scope
+  const { id: webhookId } = await harness.addWebhook({ url, topics: ['audits'] })
+  await addEvent(harness, scope, 'routed')
+  const { id } = await ctx.db.selectFrom('webhookOutbox').select('id').executeTakeFirstOrThrow()
+  await ctx.db.updateTable('webhookOutbox').set({ routedTo: webhookId }).execute()
+  const body = Buffer.from('{}')
+  const message = { orgId, id: uuidv7(), webhookId, topic: 'audits', body, eventCount: 1, orderKey: null }
+  const steps = [{ orgId, id, routedBefore: null, routedTo: null }]
+  const rooms = new Map([[webhookId, { shared: 1, perWebhook: 0 }]])
+  const options = { at: clock.now(), lease: null, vtimeFloor: 0, maxPending: 100 }
+  const routed = await routeMessages(ctx.db, { steps, messages: [message], dropped: [], rooms }, options)
+  expect(routed.busyOrgIds).toEqual(new Set([orgId]))
+  expect((await messagesOf(harness, scope)).count).toBe(0)
+  expect(await outbox(harness)).toMatchObject([{ routedTo: webhookId }])
 })
 
 it('serves every queue of a page in turn, however many pages a search has', async () => {
