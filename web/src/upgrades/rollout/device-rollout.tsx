@@ -38,7 +38,7 @@ interface DeviceRolloutProps {
 /** An upgrade of devices or SSR routers. */
 export function DeviceRollout({ place, search }: DeviceRolloutProps) {
   const { orgId, upgradeId, kind } = place
-  const { report, hasDevices, upgrade, problem, refresh } = useRollout(place)
+  const { report, hasDevices, offline: offlineCount, upgrade, problem, refresh } = useRollout(place)
   const mayWrite = useMay('write', { orgId })
   const self = useSelf()
   const sites = useSites(orgId).data
@@ -49,7 +49,7 @@ export function DeviceRollout({ place, search }: DeviceRolloutProps) {
   const { tone, text } = stateOf({ status: report.status, ...state })
   const bar = mayWrite ? barOf({ hold, gate: heldGateOf(report, hold), creator: creatorOf(report) }, self) : null
   const awaited = awaitedText(awaitedOf(upgrade), kinds[kind].unit)
-  const offline = offlineText(report, kinds[kind].unit)
+  const offline = offlineText({ offline: offlineCount }, kinds[kind].unit)
   const siteIds = report.sites.map(({ site_id: siteId }) => siteId)
   const zone = sharedZone(sites, siteIds)
   const path = `/orgs/${orgId}${kinds[kind].path}/${upgradeId}`

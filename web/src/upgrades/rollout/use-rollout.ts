@@ -5,6 +5,8 @@ import type { Report } from '../upgrade.ts'
 import { refetchType, useLiveUpgrades } from '../use-live-upgrades.ts'
 import { type UpgradePlace, getRecord, getReport } from '../calls.ts'
 
+const READ_AGAIN_MS = 10_000
+
 /**
  * The report and the record of an upgrade, kept up to date while it runs. Until the devices of a large upgrade have
  * arrived, the report is there without them, and `hasDevices` is false.
@@ -32,6 +34,7 @@ export function useRollout(place: UpgradePlace) {
     queryKey: recordKey,
     queryFn: () => getRecord(api, place),
   })
+  const offline = useOffline(place, report.data ?? summary.data, report.dataUpdatedAt)
   const refresh = async (type?: 'active' | 'none'): Promise<void> => {
     const options = type === undefined ? {} : { refetchType: type }
     await Promise.all([
@@ -51,8 +54,28 @@ export function useRollout(place: UpgradePlace) {
   return {
     report: report.data ?? summary.data,
     hasDevices,
+    offline,
     upgrade: upgrade.data,
     problem: report.error ?? summary.error ?? upgrade.error,
     refresh: () => refresh(),
   }
+}
+
+/**
+ * For how many devices the upgrade waits that are offline. One that comes back while the upgrade is paused, or outside of the
+ * windows, changes nothing of it, so no message says so.
+ */
+function useOffline(place: UpgradePlace, report: Report | undefined, readAt: number): number {
+  const { api } = useServer()
+  const known = report?.offline ?? 0
+  const query = useQuery({
+    queryKey: ['upgrade offline', place, readAt],
+    queryFn: async () => (await getReport(api, place, { devices: false })).offline ?? 0,
+    initialData: known,
+    enabled: known > 0,
+    staleTime: READ_AGAIN_MS,
+    refetchInterval: READ_AGAIN_MS,
+    gcTime: 0,
+  })
+  return known > 0 ? query.data : 0
 }
