@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { beforeEach, expect, it } from 'vitest'
 import { uuidv7 } from 'uuidv7'
 import { inTx } from '../../../src/platform/database/db.ts'
+import { listDueMessages } from '../../../src/webhooks/delivery/store-due.ts'
 import { enqueueMessages } from '../../../src/webhooks/delivery/store-enqueue.ts'
 import { reopenLane } from '../../../src/webhooks/lanes/store-breaker.ts'
 import { confirmLanes, lockLanes, releaseStrayLeases, rescheduleLane } from '../../../src/webhooks/lanes/store.ts'
@@ -92,4 +93,19 @@ it('extends the lease of a lane that its holder confirms, unless it is locked or
   expect(await confirm(known, 3)).toEqual([])
   expect(await confirm({ ...known, version: await version(), epoch: '6' }, 3)).toEqual([])
   expect(await lane()).toMatchObject({ leaseUntil: minutes(2), vtime: 2 })
+})
+
+it('lists due messages only for the holder of the present epoch, and none of a disabled webhook', async () => {
+  const { ctx } = harness
+  const message = { ...key(), id: uuidv7(), topic: 'audits', body: Buffer.from('{}'), eventCount: 1, orderKey: null }
+  await inTx(ctx, (tx) => enqueueMessages(tx, [message], clock.now()))
+  await ctx.db.updateTable('webhookLane').set({ epoch: '7' }).execute()
+  const listed = async (epoch: string) => {
+    const limits = { now: clock.now(), maxBytes: 100, limit: 10 }
+    const found = await listDueMessages(ctx.db, [{ ...key(), epoch }], limits)
+    return found.get(webhookId)?.messages.map(({ id }) => id) ?? []
+  }
+  expect([await listed('7'), await listed('6')]).toEqual([[message.id], []])
+  await ctx.db.updateTable('webhook').set({ enabled: false }).execute()
+  expect(await listed('7')).toEqual([])
 })
