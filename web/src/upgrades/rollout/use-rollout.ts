@@ -63,7 +63,7 @@ export function useRollout(place: UpgradePlace) {
 
 /**
  * For how many devices the upgrade waits that are offline. One that comes back while the upgrade is paused, or outside of the
- * windows, changes nothing of it, so no message says so.
+ * windows, changes nothing of it, so no message says so: see decision 746.
  */
 function useOffline(place: UpgradePlace, report: Report | undefined, readAt: number): number {
   const { api } = useServer()
