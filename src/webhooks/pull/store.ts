@@ -108,11 +108,10 @@ export async function listUpTo(
   { cursor, count, bytes }: PartLimits & { readonly cursor: bigint },
 ): Promise<{ readonly ids: readonly string[]; readonly hasMore: boolean }> {
   const { rows } = await sql<{ id: string; found: number }>`
-    select id, found::int from ${sizedMessages(sql`pull_seq <= ${String(cursor)}::bigint`, lane, count)}
-    where place = 1 or bytes <= ${bytes} order by pull_seq
+    select id, found::int from ${sizedMessages(sql`pull_seq <= ${String(cursor)}::bigint`, lane, count + 1)}
+    where place = 1 or (place <= ${count} and bytes <= ${bytes}) order by pull_seq
   `.execute(tx)
-  const found = rows[0]?.found ?? 0
-  return { ids: rows.map(({ id }) => id), hasMore: found === count || rows.length < found }
+  return { ids: rows.map(({ id }) => id), hasMore: rows.length < (rows[0]?.found ?? 0) }
 }
 
 /** Deletes messages and stores a record of each as a delivery: their receiver fetches. The lane must be locked. */

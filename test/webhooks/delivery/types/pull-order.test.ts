@@ -90,7 +90,8 @@ it('pauses between two transactions, because the router gets the lane only if no
   const { cursor } = await pullMessages(harness.ctx, harness.scope, { id, cursor: 0n, limit: 1000 }, turns.pause)
   expect(turns.lanes).toEqual([1, 1])
   await acknowledgeMessages(harness.ctx, harness.scope, { id, cursor }, turns.pause)
-  expect(turns.lanes).toEqual([1, 1, 1, 1])
+  // All messages of the cursor are in two portions, and nobody waits behind the last one.
+  expect(turns.lanes).toEqual([1, 1, 1])
   expect(Math.min(...turns.pauses)).toBeGreaterThan(0)
 })
 
