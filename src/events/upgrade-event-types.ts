@@ -26,8 +26,7 @@ export const upgradeEventTypes = {
   UPGRADE_DEVICE_RESTORING: 'The upgrade of a device has failed, and the device returns to its backup version',
   UPGRADE_DEVICE_FAILED: 'A device has failed',
   UPGRADE_DEVICE_SKIPPED: 'A device runs the version already',
-  UPGRADE_DEVICE_CANCELLED:
-    'The upgrade was stopped, lost a device to another one or excluded it, before it changed the device',
+  UPGRADE_DEVICE_CANCELLED: 'The upgrade was stopped, or has lost or excluded a device, before the device was upgraded',
 } as const satisfies Readonly<Record<string, string>>
 
 export type UpgradeEventType = keyof typeof upgradeEventTypes
