@@ -54,9 +54,9 @@ test('sessions, statuses and the progress of upgrades of the previous release ke
     DEVICE,
   ])
   await migrate(connection)
-  expect((await client.query(`select * from device_session`)).rows).toEqual([session])
-  expect((await client.query(`select * from device_upgrade`)).rows).toEqual([upgrade])
-  expect((await client.query(`select * from device_status`)).rows).toEqual([status])
+  expect((await client.query(`select * from device_session`)).rows).toMatchObject([session])
+  expect((await client.query(`select * from device_upgrade`)).rows).toMatchObject([upgrade])
+  expect((await client.query(`select * from device_status`)).rows).toMatchObject([status])
   // The copies of the status still follow it.
   await client.query(`update device_status set connected = true, firmware = '2.0', ext_ip = '192.0.2.3'`)
   expect((await client.query(`select from device_disconnection`)).rowCount).toBe(0)
