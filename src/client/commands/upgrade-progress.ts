@@ -1,4 +1,4 @@
-import { type JsonObject, objectOf, rowsOf } from '../api.ts'
+import { type Json, type JsonObject, objectOf, rowsOf } from '../api.ts'
 import { textOf } from '../output.ts'
 import type { FoundUpgrade, UpgradeKind } from './upgrade-kinds.ts'
 
@@ -41,12 +41,16 @@ export interface Progress {
 export function progressOf(kind: UpgradeKind, upgrade: JsonObject): Progress {
   if (kind === 'mxedge') return applianceProgressOf(upgrade)
   const sites = sitesOf(upgrade)
-  const targets = sites.map((site) => objectOf(site['targets']))
+  const ofSites = sites.map((site) => {
+    const targets = objectOf(site['targets'])
+    return {
+      total: Number(targets['total'] ?? 0),
+      count: resultsOf((state) => lengthOf(targets[state]), hasEnded(site)),
+    }
+  })
   return {
-    total: targets.reduce((sum, { total }) => sum + Number(total ?? 0), 0),
-    counts: countsOf((state) =>
-      targets.reduce((sum, { [state]: macs }) => sum + (Array.isArray(macs) ? macs.length : 0), 0),
-    ),
+    total: ofSites.reduce((sum, { total }) => sum + total, 0),
+    counts: countsOf((state) => ofSites.reduce((sum, { count }) => sum + count(state), 0)),
     hasEnded: sites.every(hasEnded),
     holdReason: sites.map(holdReasonOf).find((reason) => reason !== null) ?? null,
   }
@@ -79,13 +83,26 @@ export function liveProgressOf({ kind, id, channel }: Followed, data: JsonObject
   const counts = objectOf(data['counts'])
   return {
     total: Number(counts['total'] ?? 0),
-    counts: countsOf((state) => Number(counts[state] ?? 0)),
+    counts: countsOf(resultsOf((state) => Number(counts[state] ?? 0), hasEnded(data))),
     hasEnded: hasEnded(data),
     holdReason: holdReasonOf(data),
   }
 }
 
-function countsOf(count: (state: string) => number): Progress['counts'] {
+type Count = (state: string) => number
+
+/** Devices that an ended upgrade was only to download to have the state `downloaded`: they count as upgraded, as in the list of upgrades. */
+function resultsOf(count: Count, isOver: boolean): Count {
+  if (!isOver) return count
+  const results: Readonly<Record<string, number>> = { downloaded: 0, upgraded: count('upgraded') + count('downloaded') }
+  return (state) => results[state] ?? count(state)
+}
+
+function lengthOf(list: Json | undefined): number {
+  return Array.isArray(list) ? list.length : 0
+}
+
+function countsOf(count: Count): Progress['counts'] {
   return Object.fromEntries(STATES.map((state) => [state, count(state)])) as Progress['counts']
 }
 

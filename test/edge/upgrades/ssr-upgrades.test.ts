@@ -5,6 +5,7 @@ import { defaultRolloutOptions } from '../../../src/rollout/rollout.ts'
 import { startRollouts } from '../../../src/rollout/worker.ts'
 import type { AnyJson } from '../../support/contract/any-json.ts'
 import { waitUntil } from '../../support/wait-until.ts'
+import { runSignalbox } from '../../command-line/run-signalbox.ts'
 import { connectRouter, statsOf } from '../routers.ts'
 import { type RouterPlace, dryRunOf, startRouter, uploadImage } from '../start-router.ts'
 import { type AgentCall, type AgentPeer, type EdgeWorld, startEdgeWorld } from '../world.ts'
@@ -116,6 +117,8 @@ describe('an upgrade of a router', () => {
     const first = await upgrade([router], { reboot_at: -1 })
     const record = await until(first, 'downloaded')
     expect(record.targets).toMatchObject({ success: [router.mac], upgrading: [] })
+    const watched = await runSignalbox({ url: world.url, token: world.org.token }, ['upgrade', 'watch', first])
+    expect(watched).toMatchObject({ code: 0, out: '1 of 1 upgraded\n', err: expect.stringContaining('100 %') })
     expect((await dryRunOf(router)).done).toEqual([])
     expect(await statsOf(world, router)).toMatchObject({ version: '6.1.0' })
     const second = await upgrade([router], { start_time: -1 })
