@@ -65,11 +65,11 @@ function startReceiver(args: readonly string[]): Promise<Child> {
   })
 }
 
-/** Events that nobody hears: the part of the publisher in all figures. */
+/** Events that no webhook gets: the part of the publisher in all figures. */
 async function publish(engine: Engine, receiver: Child): Promise<Record<string, unknown>> {
-  const unheard = [await engine.addOrg([])]
+  const withoutWebhooks = [await engine.addOrg([])]
   const before = await usageOf(engine, receiver)
-  const events = await load(engine.ctx, unheard, { eventsPerS: 200, seconds: 10 })
+  const events = await load(engine.ctx, withoutWebhooks, { eventsPerS: 200, seconds: 10 })
   return { at_200_per_s: presentUsage(before, await usageOf(engine, receiver), events) }
 }
 

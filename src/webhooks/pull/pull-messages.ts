@@ -38,7 +38,7 @@ export interface PullRequest {
   readonly limit: number
 }
 
-/** Waits for so many milliseconds. */
+/** Waits for that many milliseconds. */
 type Pause = (ms: number) => Promise<unknown>
 
 /**

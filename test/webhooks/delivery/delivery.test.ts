@@ -297,7 +297,7 @@ describe('a receiver that fails', () => {
     const events = await harness.ctx.db.selectFrom('systemEvent').select(['type', 'text', 'details']).execute()
     const text = expect.stringContaining('Webhook "Old" ')
     expect(events).toEqual([{ type: 'WEBHOOK_DISABLED', text, details: { webhook_id: id } }])
-    await harness.audit('unheard')
+    await harness.audit('not kept')
     receiver.answer(status(200))
     await updateWebhook(harness.ctx, harness.scope, { id, body: { enabled: true }, outbound: harness.outbound })
     await waitUntil('kept message sent', () => receiver.received.length >= 2)

@@ -53,9 +53,9 @@ it('reports an event that can not be encoded while others are inserted, and inse
   expect(await outbox(harness)).toEqual([])
 })
 
-it('never writes an event that no enabled webhook of its place and topic hears', async () => {
-  const site = await harness.addSite('Heard')
-  const other = await harness.addSite('Unheard')
+it('never writes an event that no enabled webhook of its place subscribes to', async () => {
+  const site = await harness.addSite('With a webhook')
+  const other = await harness.addSite('Without a webhook')
   await addEvent(harness, harness.scope, 'no webhook', site)
   await harness.addWebhook({ url, topics: ['alarms'] })
   await harness.addWebhook({ url, topics: ['audits'], enabled: false })

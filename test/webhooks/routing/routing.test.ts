@@ -127,12 +127,12 @@ it('serves every queue of a page in turn, however many pages a search has', asyn
       insert into org (id, name, doc, created_at, modified_at)
       select gen_random_uuid(), 'Org', doc, created_at, modified_at from org cross join generate_series(1, ${queues}::integer)
       returning id
-    ), hearing as (
+    ), hook as (
       insert into webhook (id, org_id, enabled, topics, doc, created_at, modified_at)
       select gen_random_uuid(), id, true, '{audits}', '{}', ${clock.now()}, ${clock.now()} from orgs
       returning org_id, id
     ), lane as (
-      insert into webhook_lane (org_id, webhook_id) select org_id, id from hearing
+      insert into webhook_lane (org_id, webhook_id) select org_id, id from hook
     )
     insert into webhook_outbox (id, org_id, topic, event, created_at)
     select gen_random_uuid(), id, 'audits', '{"message": "of the backlog"}', ${clock.now()}

@@ -37,12 +37,12 @@ const of =
   (event: { readonly mac: string }): boolean =>
     event.mac === mac
 
-function hears({ orgId, siteId, topics }: Listener, one: Event): boolean {
+function isRecipient({ orgId, siteId, topics }: Listener, one: Event): boolean {
   return orgId === one.orgId && topics.includes(one.topic) && (siteId === null || siteId === one.siteId)
 }
 
-function heardBy(events: readonly Event[], subscribers: readonly Listener[]): RoutedEvent[] {
-  return events.map((one) => ({ ...one, recipients: subscribers.filter((subscriber) => hears(subscriber, one)) }))
+function withRecipients(events: readonly Event[], subscribers: readonly Listener[]): RoutedEvent[] {
+  return events.map((one) => ({ ...one, recipients: subscribers.filter((subscriber) => isRecipient(subscriber, one)) }))
 }
 
 describe('planMessages', () => {
@@ -52,7 +52,7 @@ describe('planMessages', () => {
         fc.array(event, { maxLength: 40 }),
         fc.uniqueArray(listener, { maxLength: 5, selector: ({ id }) => id }),
         (events, subscribers) => {
-          const messages = planMessages(heardBy(events, subscribers), counter())
+          const messages = planMessages(withRecipients(events, subscribers), counter())
           expect(new Set(messages.map(({ id }) => id)).size).toBe(messages.length)
           for (const one of subscribers) {
             const own = messages.filter(({ webhookId }) => webhookId === one.id)
@@ -61,7 +61,7 @@ describe('planMessages', () => {
                 .filter((message) => message.topic === topic)
                 .map(({ body }) => JSON.parse(body.toString()))
               expect(sent.every((body) => body.topic === topic)).toBe(true)
-              const expected = events.filter((each) => each.topic === topic && hears(one, each))
+              const expected = events.filter((each) => each.topic === topic && isRecipient(one, each))
               const all = expected.map(({ json }) => JSON.parse(json))
               const got = sent.flatMap(({ events: batch }) => batch)
               expect(got).toHaveLength(all.length)

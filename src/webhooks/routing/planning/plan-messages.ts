@@ -24,7 +24,7 @@ export interface PlannedMessage {
   readonly orderKey: string | null
 }
 
-interface Heard {
+interface MessageGroup {
   readonly subscriber: Subscriber
   readonly orderKey: string | null
   /** The id of the message, if it may have been sent already. */
@@ -44,19 +44,19 @@ const MAX_BYTES = 256 * 1024
  */
 export function planMessages(events: readonly RoutedEvent[], newId: () => string): PlannedMessage[] {
   const bodyOf = shareBodies(events)
-  const heard = new Map<string, Heard>()
+  const groups = new Map<string, MessageGroup>()
   for (const event of events) {
     const deviceKey = event.recipients.some(({ byDevice }) => byDevice) ? deviceKeyOf(JSON.parse(event.json)) : null
     for (const subscriber of event.recipients) {
       const orderKey = subscriber.byDevice ? deviceKey : null
       const sentId = event.sentTo === subscriber.id ? event.id : null
       const key = `${subscriber.id} ${event.topic} ${orderKey ?? ''} ${sentId ?? ''}`
-      const known = heard.get(key)
-      if (known === undefined) heard.set(key, { subscriber, orderKey, sentId, events: [event] })
+      const known = groups.get(key)
+      if (known === undefined) groups.set(key, { subscriber, orderKey, sentId, events: [event] })
       else known.events.push(event)
     }
   }
-  return [...heard.values()].flatMap(({ subscriber, orderKey, sentId, events: all }) =>
+  return [...groups.values()].flatMap(({ subscriber, orderKey, sentId, events: all }) =>
     batches(all, subscriber.singleEvent).map(({ topic, batch }) => ({
       id: sentId ?? newId(),
       orgId: subscriber.orgId,

@@ -143,14 +143,14 @@ describe('planRound', () => {
   it('limits the number of filters that are tried, and not the messages of other webhooks', () => {
     const queue = Array.from({ length: 1000 }, (_, index) => event(String(index), { bytes: 2 }))
     const all = subscribers('a', 100)
-    const hearingsWith = (filters: number): number => {
+    const messagesWith = (filters: number): number => {
       const some = all.map((one, index) => Object.assign({}, one, index < filters && { filter: '$' }))
       const { steps } = planRound(queuesOf([queue], some), limits)
       return steps.reduce((sum, { recipients }) => sum + recipients.length, 0)
     }
-    expect(hearingsWith(100)).toBeGreaterThan(100)
-    expect(hearingsWith(100)).toBeLessThan(300)
-    expect(hearingsWith(1)).toBeGreaterThan(5000)
+    expect(messagesWith(100)).toBeGreaterThan(100)
+    expect(messagesWith(100)).toBeLessThan(300)
+    expect(messagesWith(1)).toBeGreaterThan(5000)
   })
 
   it('separates events without subscribers and events that are too large for a message', () => {
