@@ -96,7 +96,8 @@ export async function getOverview(
 /**
  * The upgrades whose ids are in `page`, as far as they are in the scope. While an upgrade runs, only its running sites count
  * for `stop_reason`, and all of them must stop: one that was stopped earlier keeps its reason when devices of other sites are
- * retried, and one that stops alone leaves the others as they are.
+ * retried, and one that stops alone leaves the others as they are. A site that has lost all its devices does not say why another one
+ * has failed, which may have no reason.
  */
 function overviewsIn(scope: PlaceScope, at: Date): RawBuilder<unknown> {
   const { orgId } = scope
@@ -115,7 +116,8 @@ function overviewsIn(scope: PlaceScope, at: Date): RawBuilder<unknown> {
         case when bool_or(part.finished_at is null)
           then case when bool_and(part.stopping is not null) filter (where part.finished_at is null)
             then (array_agg(part.stop_reason order by part.id) filter (where part.finished_at is null))[1] end
-          else (array_agg(part.stop_reason order by ${partStatusOf('part')} = 'released', part.id) filter (where ${hasStopReason('part')}))[1] end as stop_reason
+          else (array_agg(part.stop_reason order by ${partStatusOf('part')} = 'released', part.stop_reason is null, part.id)
+            filter (where ${hasStopReason('part')} or part.status = 'failed'))[1] end as stop_reason
       from site_upgrade part where part.org_id = upgrade.org_id and part.org_upgrade_id = upgrade.id
         and ${isAt(sql`part.site_id`, siteId)}) whole
     cross join lateral (${countsOfSites(isAt(sql`part.site_id`, siteId))}) counted

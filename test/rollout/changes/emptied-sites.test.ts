@@ -53,6 +53,14 @@ it('an upgrade whose devices have all left is cancelled, and says why', async ()
   expect(await readWhole(id)).toEqual({ statuses: ['cancelled'], shown: 5, reason })
 })
 
+it('a site whose devices have all left does not say why another one has failed', async () => {
+  const [fails, leaves] = await rollout.seed([1, 1])
+  const { id } = await rollout.create({ strategy: 'big_bang' })
+  await inTx(rollout.ctx, (tx) => deleteDevices(tx, rollout.org.scope, leaves === undefined ? [] : [leaves.id]))
+  await rollout.play((device) => (device.id === fails?.id ? 'refuses_content' : 'upgrades'))
+  expect(await readWhole(id)).toEqual({ statuses: ['failed'], shown: 5, reason: undefined })
+})
+
 describe('a site whose devices have all been excluded', () => {
   beforeEach(() => rollout.seed([1, 2]))
 
