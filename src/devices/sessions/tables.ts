@@ -48,7 +48,7 @@ export interface DeviceSessionTable {
   lostAt: Date | null
   /** Service time; see migration 27. */
   disconnectedMs: number | null
-  /** Service time; see migration 604. Null: the device has had only its first session. */
+  /** Service time; see migration 604. Null: the device has not come back from an outage since that migration. */
   returnedMs: number | null
   firmware: string
   reason: string | null
