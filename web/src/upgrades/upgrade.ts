@@ -100,9 +100,11 @@ function holdText({ by }: Pick<Hold, 'by'>): string {
 /**
  * Returns why an upgrade was stopped; null if it was not. While it runs, only its running parts count, and all of them must
  * stop: a part that was stopped earlier keeps its reason when devices of other sites are retried, and a part that stops alone
- * leaves the others as they are.
+ * leaves the others as they are. Nothing has stopped a completed one: parts that have lost all their devices keep their reasons.
+ * @param status That of the whole upgrade.
  */
-export function stopReasonOf({ upgrades }: Upgrade): string | null {
+export function stopReasonOf({ upgrades }: Upgrade, status: Report['status']): string | null {
+  if (status === 'completed') return null
   const running = upgrades.filter(({ upgrade }) => isRunning(upgrade.status))
   if (running.some(({ upgrade }) => upgrade.stop_reason === undefined)) return null
   const parts = running.length > 0 ? running : upgrades

@@ -45,7 +45,7 @@ export function DeviceRollout({ place, search }: DeviceRolloutProps) {
   if (report === undefined || upgrade === undefined || (!hasDevices && problem !== null))
     return problem === null ? <Skeleton rows={12} /> : <ProblemNote problem={problem} />
   const hold = holdOf(upgrade)
-  const state = { report, hold, stopReason: stopReasonOf(upgrade) }
+  const state = { report, hold, stopReason: stopReasonOf(upgrade, report.status) }
   const { tone, text } = stateOf({ status: report.status, ...state })
   const bar = mayWrite ? barOf({ hold, gate: heldGateOf(report, hold), creator: creatorOf(report) }, self) : null
   const awaited = awaitedText(awaitedOf(upgrade), kinds[kind].unit)
