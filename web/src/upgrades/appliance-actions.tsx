@@ -3,6 +3,7 @@ import type { Schemas } from '../api/client.ts'
 import { counted } from '../display/texts/counted.ts'
 import { useTextZone } from '../display/times/text-zone.ts'
 import { standingOf } from './overview.ts'
+import { noteOf } from './note-of.ts'
 import { ActionButtons } from './action-buttons.tsx'
 import { continueEffect, pauseEffect, resumeEffect } from './effects.ts'
 import { MAX_APPROVAL_NOTE, NoteField } from './note-field.tsx'
@@ -58,7 +59,7 @@ export function ApplianceActions({ upgrade, phase: open, gate, isBarred, calls, 
           effect: continueEffect(waiting, hold, gate, zone),
           fields: <NoteField note={note} onChange={setNote} maxLength={MAX_APPROVAL_NOTE} />,
           onOpen: () => setNote(''),
-          run: () => calls.approve({ phase: phase ?? 0, ...(note !== '' && { note }) }),
+          run: () => calls.approve({ phase: phase ?? 0, ...noteOf(note) }),
         },
         cancel: {
           title: 'Cancel the upgrade',

@@ -1,5 +1,6 @@
 import { type Api, type Schemas, answerOf } from '../api/client.ts'
 import { type UpgradeKind, kinds } from './overview.ts'
+import { noteOf } from './note-of.ts'
 import type { Report, Upgrade } from './upgrade.ts'
 
 /** The kinds of upgrades that the engine of devices carries out. Their operations have the same bodies and answers. */
@@ -59,6 +60,6 @@ export function excludeDevices(
   place: UpgradePlace,
   { macs, note }: { readonly macs: readonly string[]; readonly note: string },
 ) {
-  const body = { macs: [...macs], ...(note !== '' && { note }) }
+  const body = { macs: [...macs], ...noteOf(note) }
   return answerOf(api.POST(`${baseOf(place)}/exclude`, { params: { path: pathOf(place) }, body }))
 }

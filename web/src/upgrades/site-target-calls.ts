@@ -1,5 +1,6 @@
 import { type Api, allPagesOf, answerOf, pageOf } from '../api/client.ts'
 import { type Overview, kinds } from './overview.ts'
+import { noteOf } from './note-of.ts'
 import { applianceStates, isWaiting as isApplianceWaiting, orderTargets } from './appliance.ts'
 import { isWaiting } from './exclusion.ts'
 import { type Words, orderByState, reasonOf, targetStates, targetText } from './upgrade.ts'
@@ -61,18 +62,17 @@ interface Excluded {
 
 export function excludeAtSite(api: Api, siteId: string, { upgrade: { id: upgradeId, kind }, id, note }: Excluded) {
   const params = { path: { site_id: siteId, upgrade_id: upgradeId } }
-  const why = note === '' ? {} : { note }
   return kind === 'mxedge'
     ? answerOf(
         api.POST('/api/v1/sites/{site_id}/mxedges/upgrade/{upgrade_id}/exclude', {
           params,
-          body: { mxedge_ids: [id], ...why },
+          body: { mxedge_ids: [id], ...noteOf(note) },
         }),
       )
     : answerOf(
         api.POST(`/api/v1/sites/{site_id}${kinds[kind].path}/{upgrade_id}/exclude`, {
           params,
-          body: { macs: [id], ...why },
+          body: { macs: [id], ...noteOf(note) },
         }),
       )
 }

@@ -6,6 +6,7 @@ import { ProblemNote } from '../display/layout/notices.tsx'
 import { counted } from '../display/texts/counted.ts'
 import { useTextZone } from '../display/times/text-zone.ts'
 import { type Overview, kinds, standingOf } from './overview.ts'
+import { noteOf } from './note-of.ts'
 import { ActionButtons, type Offer } from './action-buttons.tsx'
 import { ApplianceActions } from './appliance-actions.tsx'
 import { heldGateOfAppliances } from './appliance.ts'
@@ -151,7 +152,7 @@ function approvalOf({ report, hold, note }: Awaited): Schemas['UpgradeApprovalCr
   return {
     phase: report === undefined || isBeforeStart(hold) ? 0 : heldPhaseOf(report, hold).phase,
     ...(hold?.phase_of !== undefined && { phase_of: hold.phase_of }),
-    ...(note !== '' && { note }),
+    ...noteOf(note),
   }
 }
 

@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { useServer } from '../../api/client.ts'
+import { noteOf } from '../note-of.ts'
 import { counted } from '../../display/texts/counted.ts'
 import { useTextZone } from '../../display/times/text-zone.ts'
 import { type Upgrade, awaitedOf, countsOf, isRunning, waitingStates } from '../upgrade.ts'
@@ -70,7 +71,7 @@ export function RolloutActions({ place, state, counts: upgrade, isBarred, onDone
         approveUpgrade(api, place, {
           phase: beforeStart ? 0 : held.phase,
           ...(hold?.phase_of !== undefined && { phase_of: hold.phase_of }),
-          ...(note !== '' && { note }),
+          ...noteOf(note),
         }),
     },
     cancel: {

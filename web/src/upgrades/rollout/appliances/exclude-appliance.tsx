@@ -1,4 +1,5 @@
 import { answerOf, useServer } from '../../../api/client.ts'
+import { noteOf } from '../../note-of.ts'
 import { kinds } from '../../overview.ts'
 import { ExcludeButton, type ExclusionDone } from '../../exclude-button.tsx'
 import type { ApplianceTarget } from '../../appliance.ts'
@@ -15,7 +16,7 @@ export function ExcludeAppliance({ place: { orgId, upgradeId }, target, onDone }
   const { api } = useServer()
   const params = { path: { org_id: orgId, upgrade_id: upgradeId } }
   const exclude = (note: string) => {
-    const body = { mxedge_ids: [target.mxedge_id], ...(note !== '' && { note }) }
+    const body = { mxedge_ids: [target.mxedge_id], ...noteOf(note) }
     return answerOf(api.POST('/api/v1/orgs/{org_id}/mxedges/upgrade/{upgrade_id}/exclude', { params, body }))
   }
   return (
