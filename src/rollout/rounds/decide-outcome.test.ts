@@ -18,7 +18,8 @@ function statusOf(stopping: 'failed' | 'cancelled' | null, counts: Partial<Targe
   const stopReason = stopping === null ? null : 'a reason'
   const outcome = decideOutcome({ stopping, stopReason, plan, released }, { ...noCounts, ...counts })
   // A reason is shown only where something was stopped, or nothing was left.
-  if (outcome.status !== 'cancelled') expect(outcome.stopReason).toBe(outcome.stopping === null ? null : stopReason)
+  const emptied = outcome.status === 'cancelled' ? 'no device is left to upgrade; see the reason of each' : null
+  expect(outcome.stopReason).toBe(outcome.stopping === null ? emptied : stopReason)
   expect([null, outcome.status]).toContain(outcome.stopping)
   return outcome.status
 }
